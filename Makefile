@@ -1,0 +1,87 @@
+# Pinfold's build. Go, make and git are all it takes; what else a target needs it installs by itself (Debian packages through
+# apt, tools by Go from tools/go.mod). CONTRIBUTING.md says which target is for what.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+GO ?= go
+# Development tools have a module of their own, so that none of their dependencies becomes the project's.
+TOOL := $(GO) tool -modfile=tools/go.mod
+# Every platform must compile and pass vet, also those that can enforce nothing yet: there the code says so at run time.
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+# The folders with programs that people install.
+PROGRAMS := ./cmd/... ./plugins/...
+# Narrows test, test-short and bench: make test PKG=./core/...
+PKG ?= ./...
+# On a CI machine a test that must run there may not skip; elsewhere a skip is only shown.
+TESTLOG := $(GO) run ./internal/mustrun $(if $(CI),-list .ci/must-run)
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## Build pinfold and watch it confine a real build and a hostile script
+	PATH="$(CURDIR)/bin:$$PATH" PINFOLD="$(CURDIR)/bin/pinfold" bash examples/tour.sh
+
+.PHONY: build
+build: ## Build the programs into bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ $(PROGRAMS)
+
+.PHONY: test
+# -count=1: the kernel is not among the inputs that Go's test cache compares.
+test: need-cc ## Run every test under the race detector, against the real kernel
+	$(GO) test -race -count=1 -json $(PKG) | $(TESTLOG)
+
+.PHONY: test-short
+test-short: ## Run the quick tests without the race detector
+	$(GO) test -short -json $(PKG) | $(GO) run ./internal/mustrun
+
+.PHONY: goldens
+goldens: ## Rewrite the golden files under testdata/ from what the code does now
+	$(GO) test -count=1 $$(grep -rlE 'flag\.Bool\("update"' --include='*_test.go' . | xargs -r dirname | LC_ALL=C sort -u) -update
+
+.PHONY: lint
+lint: ## Check formatting, go vet for every platform, staticcheck
+	@echo "gofmt"; unformatted=$$(gofmt -l .); \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:" >&2; echo "$$unformatted" >&2; exit 1; fi
+	@for platform in $(PLATFORMS); do \
+		echo "go vet $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...; \
+	done
+	@for platform in linux/amd64 linux/arm64 darwin/arm64; do \
+		echo "staticcheck $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(TOOL) staticcheck ./...; \
+	done
+
+.PHONY: cross
+cross: ## Build the programs for every platform into dist/
+	@for platform in $(PLATFORMS); do \
+		echo "go build $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} \
+			$(GO) build -trimpath -o dist/$${platform/\//-}/ $(PROGRAMS); \
+	done
+
+.PHONY: proto
+proto: ## Format and lint the contract and regenerate its Go
+	$(TOOL) buf format --write
+	$(TOOL) buf lint
+	$(TOOL) buf generate
+
+.PHONY: check-proto
+check-proto: ## Fail if the contract breaks a lint rule or its generated Go is not up to date
+	$(TOOL) buf format --diff --exit-code
+	$(TOOL) buf lint
+	tools/check-proto.sh
+
+.PHONY: clean
+clean: ## Remove what the build made
+	rm -rf bin dist
+
+# The race detector links with a C compiler. The pure Go builds above do not need one.
+.PHONY: need-cc
+need-cc:
+	@tools/need-cc.sh
