@@ -55,6 +55,9 @@ const (
 	NamespaceNetwork
 )
 
+// AllNamespaces is every kind of namespace there is.
+const AllNamespaces = NamespaceUser | NamespaceMount | NamespacePID | NamespaceIPC | NamespaceNetwork
+
 // MountKind says what a Mount puts in place.
 type MountKind int
 

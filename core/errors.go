@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -42,6 +43,14 @@ const (
 	// ErrInternal: a defect of Pinfold or of a backend.
 	ErrInternal Reason = "internal"
 )
+
+var reasons = []Reason{
+	ErrInvalidPolicy, ErrInvalidRequest, ErrUnsupported, ErrUnknownFeature, ErrNotPermitted, ErrNotFound,
+	ErrNotMember, ErrUnenforced, ErrSurvivors, ErrUnavailable, ErrLaunchFailed, ErrClosed, ErrInternal,
+}
+
+// Valid reports whether r is a reason of contract version 1.
+func (r Reason) Valid() bool { return slices.Contains(reasons, r) }
 
 func (r Reason) Error() string { return strings.ReplaceAll(string(r), "_", " ") }
 
