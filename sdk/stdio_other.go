@@ -1,0 +1,7 @@
+//go:build !unix
+
+package sdk
+
+import "os"
+
+var diagnostics = os.Stderr
