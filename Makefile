@@ -14,7 +14,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 # The folders with programs that people install.
 PROGRAMS := ./cmd/... ./plugins/...
-# Narrows test, test-short and bench: make test PKG=./core/...
+# Narrows test and test-short: make test PKG=./core/...
 PKG ?= ./...
 # On a CI machine a test that must run there may not skip; elsewhere a skip is only shown.
 TESTLOG := $(GO) run ./internal/mustrun $(if $(CI),-list .ci/must-run)
@@ -39,6 +39,10 @@ test: need-cc ## Run every test under the race detector, against the real kernel
 .PHONY: test-short
 test-short: ## Run the quick tests without the race detector
 	$(GO) test -short -json $(PKG) | $(GO) run ./internal/mustrun
+
+.PHONY: bench
+bench: build ## Time launches, sessions and kills beside a bare fork and exec
+	PATH="$(CURDIR)/bin:$$PATH" PINFOLD="$(CURDIR)/bin/pinfold" $(GO) run ./internal/bench
 
 .PHONY: goldens
 goldens: ## Rewrite the golden files under testdata/ from what the code does now
