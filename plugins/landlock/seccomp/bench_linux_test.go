@@ -2,6 +2,7 @@ package seccomp
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -9,30 +10,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onThread runs f on a thread that ends with it, under the filter if there is
-// one.
-func onThread(b *testing.B, o *Options, f func()) {
-	b.Helper()
-	failed := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread dies with the goroutine
-		defer close(failed)
-		if o != nil {
-			if err := install(*o, 0); err != nil {
-				failed <- err
-				return
-			}
-		}
-		f()
-	}()
-	if err := <-failed; err != nil {
-		b.Fatal(err)
-	}
+// A filteredThread makes calls on a thread of its own, under a filter or none.
+type filteredThread struct {
+	calls   chan func()
+	took    chan time.Duration
+	samples []time.Duration
 }
 
-// BenchmarkCall measures what the filter adds to a call. getppid is a call that
-// the filter allows by its number; the kernel then does not run it. ioctl,
-// sendto and socketpair are among those whose arguments it has to look at.
+// newFilteredThread starts the thread; it ends when calls is closed.
+func newFilteredThread(b *testing.B, o *Options) *filteredThread {
+	b.Helper()
+	th := &filteredThread{calls: make(chan func()), took: make(chan time.Duration)}
+	ready := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread dies with the goroutine
+		var err error
+		if o != nil {
+			err = install(*o, 0)
+		}
+		ready <- err
+		for f := range th.calls {
+			start := time.Now()
+			f()
+			th.took <- time.Since(start)
+		}
+	}()
+	if err := <-ready; err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { close(th.calls) })
+	return th
+}
+
+func (th *filteredThread) sample(f func()) {
+	th.calls <- f
+	th.samples = append(th.samples, <-th.took)
+}
+
+func (th *filteredThread) median() time.Duration {
+	slices.Sort(th.samples)
+	return th.samples[len(th.samples)/2]
+}
+
+// BenchmarkCall measures what the filter adds to a call, as medians of rounds in
+// which threads with and without it take turns. The filter allows getppid and
+// read by their number, so the kernel does not run it for them; of ioctl it
+// reads an argument in every mode, of sendto in the tcp mode.
 func BenchmarkCall(b *testing.B) {
 	requireSeccomp(b)
 	zero, err := unix.Open("/dev/zero", unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -52,39 +75,64 @@ func BenchmarkCall(b *testing.B) {
 		{"sendto", func() { unix.RawSyscall6(unix.SYS_SENDTO, uintptr(zero), address, 1, 0, 0, 0) }},
 	} {
 		b.Run(call.name, func(b *testing.B) {
-			measure := func(o *Options) time.Duration {
-				var took time.Duration
-				onThread(b, o, func() {
-					start := time.Now()
-					for range b.N {
-						call.make()
-					}
-					took = time.Since(start)
-				})
-				return took
+			const calls = 2000
+			round := func() {
+				for range calls {
+					call.make()
+				}
 			}
-			// The three run in the same process one after the other, so that
-			// they share what noise there is.
-			bare := measure(nil)
-			off := measure(&Options{})
-			tcp := measure(&Options{Network: NetworkTCP, CloseTruncate: true})
-			per := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(b.N) }
+			bare := newFilteredThread(b, nil)
+			off := newFilteredThread(b, &Options{})
+			tcp := newFilteredThread(b, &Options{Network: NetworkTCP, CloseTruncate: true})
+			for b.Loop() {
+				for _, th := range []*filteredThread{bare, off, tcp} {
+					th.sample(round)
+				}
+			}
+			per := func(th *filteredThread) float64 { return float64(th.median().Nanoseconds()) / calls }
+			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(per(bare), "bare-ns")
 			b.ReportMetric(per(off), "off-ns")
 			b.ReportMetric(per(tcp), "tcp-ns")
 			b.ReportMetric(per(off)/per(bare), "off/bare")
 			b.ReportMetric(per(tcp)/per(bare), "tcp/bare")
-			b.ReportMetric(0, "ns/op")
 		})
 	}
 	runtime.KeepAlive(&buffer)
 }
 
-// BenchmarkInstall measures the installation of the filter.
+// BenchmarkInstall measures what a launch pays: the system call that checks,
+// translates and installs the program.
 func BenchmarkInstall(b *testing.B) {
 	requireSeccomp(b)
-	for range b.N {
-		onThread(b, &Options{}, func() {})
+	for _, c := range []struct {
+		name string
+		o    Options
+	}{
+		{"nothing closed", Options{Network: NetworkUnfiltered, Unix: UnixOpen, Leave: groupEnd - 1}},
+		{"off", Options{}},
+		{"tcp", Options{Network: NetworkTCP, CloseTruncate: true}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			prog := sockProgram(mustCompile(b, c.o))
+			var samples []time.Duration
+			for b.Loop() {
+				took := make(chan time.Duration)
+				go func() {
+					runtime.LockOSThread()
+					start := time.Now()
+					err := installProgram(prog, 0)
+					if err != nil {
+						b.Error(err)
+					}
+					took <- time.Since(start)
+				}()
+				samples = append(samples, <-took)
+			}
+			slices.Sort(samples)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(float64(samples[len(samples)/2].Nanoseconds())/1000, "median-µs")
+		})
 	}
 }
 
@@ -94,11 +142,7 @@ func BenchmarkCompile(b *testing.B) {
 			b.ReportAllocs()
 			var n int
 			for b.Loop() {
-				f, err := Compile(o)
-				if err != nil {
-					b.Fatal(err)
-				}
-				n = len(f.Program)
+				n = len(mustCompile(b, o).Program)
 			}
 			b.ReportMetric(float64(n), "instructions")
 		})

@@ -179,24 +179,40 @@ func init() {
 		try("unshare uts for real", "unshare", unix.CLONE_NEWUTS)
 		try("unshare fs", "unshare", unix.CLONE_FS)
 
-		fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		terminal, err := controllingTerminal()
 		if err != nil {
 			r["pty"] = result(err)
 			return r
 		}
-		defer unix.Close(fd)
-		master := uintptr(fd)
 		letter := []byte("x")
 		address := uintptr(unsafe.Pointer(&letter[0]))
 		var size unix.Winsize
-		try("TIOCSTI", "ioctl", master, unix.TIOCSTI, address)
-		try("TIOCSTI upper half", "ioctl", master, unix.TIOCSTI|1<<32, address)
-		try("TIOCSTI upper half and sign", "ioctl", master, unix.TIOCSTI|0xffffffff<<32, address)
-		try("TIOCLINUX", "ioctl", master, 0x541c, address)
-		try("TIOCGWINSZ", "ioctl", master, unix.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
+		try("TIOCSTI", "ioctl", terminal, unix.TIOCSTI, address)
+		try("TIOCSTI upper half", "ioctl", terminal, unix.TIOCSTI|1<<32, address)
+		try("TIOCSTI upper half and sign", "ioctl", terminal, unix.TIOCSTI|0xffffffff<<32, address)
+		try("TIOCLINUX", "ioctl", terminal, 0x541c, address)
+		try("TIOCGWINSZ", "ioctl", terminal, unix.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
 		runtime.KeepAlive(letter)
 		return r
 	}
+}
+
+// controllingTerminal gives the calling session a terminal, on which typing is
+// anybody's right where the kernel has TIOCSTI at all. It stays open until the
+// process ends.
+func controllingTerminal() (uintptr, error) {
+	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		return 0, err
+	}
+	slave, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if errno != 0 {
+		return 0, errno
+	}
+	return slave, unix.IoctlSetInt(int(slave), unix.TIOCSCTTY, 0)
 }
 
 // TestConditionalCalls tries the calls that are closed for some arguments only.

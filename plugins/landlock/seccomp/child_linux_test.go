@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pinfold/pinfold/core"
 )
 
 // A filter can't be taken off again, so whatever is to happen under one happens
@@ -75,15 +77,22 @@ func install(o Options, flags uintptr) error {
 	if err != nil {
 		return err
 	}
+	return installProgram(sockProgram(f), flags)
+}
+
+func sockProgram(f core.SeccompFilter) *unix.SockFprog {
 	filter := make([]unix.SockFilter, len(f.Program))
 	for i, in := range f.Program {
 		filter[i] = unix.SockFilter{Code: in.Code, Jt: in.JT, Jf: in.JF, K: in.K}
 	}
-	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	return &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+}
+
+func installProgram(prog *unix.SockFprog, flags uintptr) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(prog)))
 	if errno != 0 {
 		return fmt.Errorf("installing the filter: %w", errno)
 	}
@@ -102,7 +111,8 @@ func inChild(t *testing.T, j job, files ...*os.File) results {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
-	cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
+	// A program with the race detector sleeps for a second at its end otherwise.
+	cmd.Env = append(os.Environ(), jobVariable+"="+string(text), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	cmd.ExtraFiles = files
 	cmd.Dir = t.TempDir()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

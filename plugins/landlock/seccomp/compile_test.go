@@ -61,9 +61,9 @@ func TestProgramEqualsTable(t *testing.T) {
 				}
 			}
 			for _, n := range numbers {
-				tries := 8
+				tries := 2
 				if conditional[n] {
-					tries = 500
+					tries = 200
 				}
 				for range tries {
 					d := callData{number: n, arch: machines[o.Arch].audit}
