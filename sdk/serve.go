@@ -60,13 +60,9 @@ func NewLogger(name string) hclog.Logger {
 		Name:       name,
 		Output:     diagnostics,
 		JSONFormat: true,
-		Level:      hclog.LevelFromString(os.Getenv(LogLevelKey)),
+		Level:      hclog.LevelFromString(os.Getenv(wire.LogLevelKey)),
 	})
 }
-
-// LogLevelKey is the environment variable by which a host tells its backends
-// how much to log.
-const LogLevelKey = "PINFOLD_LOG_LEVEL"
 
 var errNoHost = errors.New("this is a Pinfold backend: a host application starts it, not a person " +
 	"(to see what it is, run: pinfold backend describe PATH)")

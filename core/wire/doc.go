@@ -16,6 +16,9 @@ const (
 	// PluginName is the one name in a backend's go-plugin set. The gRPC services
 	// behind it tell what the backend is.
 	PluginName = "backend"
+	// LogLevelKey is the environment variable by which a host tells its
+	// backends how much to log, in hclog's words.
+	LogLevelKey = "PINFOLD_LOG_LEVEL"
 )
 
 // MaxMessage is the largest message in bytes that either side accepts. gRPC's

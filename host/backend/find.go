@@ -135,3 +135,7 @@ func check(name, path string) error {
 	}
 	return nil
 }
+
+// IsEmbedded reports whether the program serves the backend from a pinfold
+// executable.
+func (p Program) IsEmbedded() bool { return len(p.Args) == 2 && p.Args[0] == "backend" }

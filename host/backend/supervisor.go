@@ -41,8 +41,11 @@ type Supervisor struct {
 // New returns a supervisor of program, which is started by the first call. Its
 // sockets are made below socketDir, a directory of mode 0700 that no policy
 // grants. The logger receives the backend's own log.
-func New(program Program, socketDir string, logger hclog.Logger, env ...string) *Supervisor {
-	return &Supervisor{program: program, socketDir: socketDir, env: environment(env...), logger: logger.Named(program.Name)}
+func New(program Program, socketDir string, logger hclog.Logger) *Supervisor {
+	return &Supervisor{
+		program: program, socketDir: socketDir, logger: logger.Named(program.Name),
+		env: environment(wire.LogLevelKey + "=" + logger.GetLevel().String()),
+	}
 }
 
 // Program returns what the supervisor runs.

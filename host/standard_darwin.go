@@ -1,0 +1,3 @@
+package host
+
+func standardBackends() (confiner, tracker string) { return "seatbelt", "fingerprint" }
