@@ -1,0 +1,134 @@
+package landlock
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/plugins/landlock/seccomp"
+)
+
+// Probe implements [core.Backend]. The findings answer a policy that asks for
+// everything this backend is about.
+func (c *Confiner) Probe(ctx context.Context) (*core.Capability, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m, err := c.machine()
+	if err != nil {
+		return nil, err
+	}
+	everything := core.WorkspaceWrite("/")
+	findings := newDesign(m, &everything).findings()
+	limits := core.LimitsPolicy{OpenFiles: 1, FileSize: 1, NoCore: true}
+	_, f := processLimits(m, limits)
+	findings = append(findings, *f)
+	return &core.Capability{Findings: findings, Facts: append(m.facts(), m.versionFacts()...)}, nil
+}
+
+// Plan implements [core.Confiner]. It opens the paths of the policy and makes the
+// ruleset; the process it runs in stays as it was.
+func (c *Confiner) Plan(ctx context.Context, req *core.PlanRequest) (*core.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := validate(req); err != nil {
+		return nil, err
+	}
+	m, err := c.machine()
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{design: newDesign(m, &req.Policy), ctx: ctx}
+	plan, err := b.build(req)
+	if err != nil {
+		plan.Close()
+		return nil, err
+	}
+	return plan, nil
+}
+
+// A builder makes one plan.
+type builder struct {
+	*design
+	ctx        context.Context
+	ruleset    *os.File // nil if the design has none
+	denials    []*denial
+	bounds     []bound
+	barred     []bar
+	mountTable mountTable // read when first needed
+	lines      []string   // the listing of the ruleset's rules
+}
+
+// build fills in the plan. The plan is returned with an error too, for closing.
+func (b *builder) build(req *core.PlanRequest) (*core.Plan, error) {
+	plan := &core.Plan{}
+	p := b.policy
+	plan.Enforcement.Dimensions = b.findings()
+	if limits, f := processLimits(b.machine, p.Limits); f != nil {
+		plan.Birth.Limits = limits
+		plan.Enforcement.Dimensions = append(plan.Enforcement.Dimensions, *f)
+	}
+	if err := b.createRuleset(&plan.Birth); err != nil {
+		return plan, err
+	}
+	if err := b.settleConstraints(req.Constraints); err != nil {
+		return plan, err
+	}
+	if err := b.addFilesystem(plan); err != nil {
+		return plan, err
+	}
+	network, err := b.addPorts()
+	if err != nil {
+		return plan, err
+	}
+	sockets, err := b.addSockets()
+	if err != nil {
+		return plan, err
+	}
+	plan.Enforcement.Rules = slices.Concat(plan.Enforcement.Rules, network, sockets)
+	plan.Constraints = b.answer(req.Constraints)
+
+	if b.filter != nil {
+		filter, err := seccomp.Compile(*b.filter)
+		if err != nil {
+			return plan, bug("compiling the filter", err)
+		}
+		plan.Birth.Seccomp = []core.SeccompFilter{filter}
+	}
+	plan.Birth.NoNewPrivileges = b.domain() || b.filter != nil || p.Asks(core.Privileges)
+	plan.Listing, err = listPlan(b.design, &plan.Birth, b.lines)
+	if err != nil {
+		return plan, bug("listing the filter", err)
+	}
+	return plan, nil
+}
+
+// createRuleset makes the ruleset of the design, empty. The flags of
+// landlock_restrict_self stay 0: the child that applies it has one thread, sets
+// no_new_privs itself, and the kernel's defaults for audit records are right, as
+// they log what the program itself is denied and not what it starts.
+func (b *builder) createRuleset(birth *core.Birth) error {
+	if !b.domain() {
+		return nil
+	}
+	fd, err := llsys.LandlockCreateRuleset(&llsys.RulesetAttr{
+		HandledAccessFS:  b.handled.fs,
+		HandledAccessNet: b.handled.net,
+		Scoped:           b.handled.scoped,
+	}, 0)
+	if err != nil {
+		return planError("", "the kernel does not create a Landlock ruleset", err)
+	}
+	b.ruleset = os.NewFile(uintptr(fd), "landlock-ruleset")
+	birth.Landlock = []core.LandlockRuleset{{File: b.ruleset}}
+	return nil
+}
+
+// bug is for what cannot fail unless this package is wrong.
+func bug(doing string, err error) error {
+	return &core.Error{Reason: core.ErrInternal, Stage: core.StagePlan, Backend: Name, Detail: doing, Err: err}
+}
