@@ -1,0 +1,57 @@
+// Agent runs one command the way a coding agent would: confined to the current
+// directory, without the network, and with nothing left running afterwards.
+//
+//	go run ./examples/agent -- go vet ./...
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/host"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "agent:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return errors.New("name a command")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	h, err := host.New(host.Options{})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	s, err := h.Open(ctx, core.WorkspaceWrite(dir))
+	if err != nil {
+		return err
+	}
+	output, runErr := s.Command(args[0], args[1:]...).CombinedOutput()
+	report, err := s.Close(ctx)
+	if err != nil {
+		return err
+	}
+	var status *exec.ExitError
+	if runErr != nil && !errors.As(runErr, &status) {
+		return runErr
+	}
+	fmt.Printf("%s\nexit status %d, %d processes left running and killed, %d dimensions not wholly enforced\n",
+		output, report.Commands[0].ExitCode, report.Left.Killed, len(report.Lost()))
+	return nil
+}
