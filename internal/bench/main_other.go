@@ -1,0 +1,15 @@
+//go:build !linux
+
+// Bench times launches, sessions and kills. So far it does on Linux alone.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
+
+func main() {
+	fmt.Fprintln(os.Stderr, "bench: nothing to measure on "+runtime.GOOS+" yet")
+	os.Exit(1)
+}
