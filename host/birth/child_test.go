@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -38,10 +39,13 @@ var children map[string]func(args []string)
 
 func init() {
 	children = map[string]func([]string){
-		"state":   printState,
-		"try":     tryAll,
-		"attempt": printAttempt,
-		"exit":    func(args []string) { code, _ := strconv.Atoi(args[0]); os.Exit(code) },
+		"state":      printState,
+		"try":        tryAll,
+		"attempt":    printAttempt,
+		"hide":       hide,
+		"foreground": foreground,
+		"nofile":     nofile256,
+		"exit":       func(args []string) { code, _ := strconv.Atoi(args[0]); os.Exit(code) },
 	}
 }
 
@@ -266,6 +270,34 @@ func scratch(t *testing.T) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
+}
+
+// asUser runs a child function as an unprivileged user, started by os/exec, and
+// returns what it printed.
+func asUser(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	needRoot(t)
+	c := child(name, args...)
+	cmd := exec.Command(c.Path)
+	cmd.Args, cmd.Env, cmd.Stderr, cmd.Dir = c.Args, c.Env, os.Stderr, "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s as user %d: %v", name, nobody, err)
+	}
+	return string(out)
+}
+
+// hide starts a try child in which a directory and a file are hidden.
+func hide(args []string) {
+	b := &core.Birth{Namespaces: core.NamespaceUser}
+	mountsOf(b, core.Mount{Kind: core.MountEmpty, Target: args[0]}, core.Mount{Kind: core.MountEmpty, Target: args[1]})
+	c := child("try", "read:secrets/key", "list:secrets", "read:secret", "umount:secrets")
+	c.Dir = filepath.Dir(args[0])
+	process, err := Start(c, b)
+	must(err)
+	_, err = process.Wait()
+	must(err)
 }
 
 func needRoot(t *testing.T) {

@@ -91,8 +91,8 @@ func identityMap(id int) string { return strconv.Itoa(id) + " " + strconv.Itoa(i
 
 func (p *compiler) writeFile(path, content, shown string) {
 	p.at("user namespace", path)
-	fd := p.add(sysOpenat, here, str(path), flag(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"))
-	p.add(sysWrite, of(fd), buf([]byte(content), shown), num(len(content)))
+	fd := p.add(sysOpenat, here, str(path), sym(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"))
+	p.add(sysWrite, of(fd), buf([]byte(content), shown), sym(len(content), "length"))
 }
 
 // session acts on the terminals at the numbers they have in the parent, so it
@@ -105,7 +105,7 @@ func (p *compiler) session() {
 	}
 	if c.ControllingTerminal != nil {
 		p.at("controlling terminal", c.ControllingTerminal.Name())
-		p.add(sysIoctl, file(c.ControllingTerminal, "terminal"), flag(unix.TIOCSCTTY, "TIOCSCTTY"), num(0))
+		p.add(sysIoctl, file(c.ControllingTerminal, "terminal"), sym(unix.TIOCSCTTY, "TIOCSCTTY"), num(0))
 	}
 	if c.Setpgid || c.Foreground != nil {
 		p.at("process group", "")
@@ -117,7 +117,7 @@ func (p *compiler) session() {
 		if c.Pgid == 0 {
 			group = addressOf(p.add(sysGetpid))
 		}
-		p.add(sysIoctl, file(c.Foreground, "terminal"), flag(unix.TIOCSPGRP, "TIOCSPGRP"), group)
+		p.add(sysIoctl, file(c.Foreground, "terminal"), sym(unix.TIOCSPGRP, "TIOCSPGRP"), group)
 	}
 }
 
@@ -152,7 +152,7 @@ func (p *compiler) descriptors() {
 			p.add(sysCloseRange, num(i), num(i), num(0))
 		case sources[i].kind == number && sources[i].value == uintptr(i):
 			p.path = f.Name()
-			p.add(sysFcntl, num(i), flag(unix.F_SETFD, "F_SETFD"), num(0))
+			p.add(sysFcntl, num(i), sym(unix.F_SETFD, "F_SETFD"), num(0))
 		default:
 			p.path = f.Name()
 			p.add(sysDup3, sources[i], num(i), num(0))
@@ -162,7 +162,7 @@ func (p *compiler) descriptors() {
 
 // aside duplicates a descriptor to a free number above all places.
 func (p *compiler) aside(fd arg) arg {
-	return of(p.add(sysFcntl, fd, flag(unix.F_DUPFD_CLOEXEC, "F_DUPFD_CLOEXEC"), num(len(p.command.Files))))
+	return of(p.add(sysFcntl, fd, sym(unix.F_DUPFD_CLOEXEC, "F_DUPFD_CLOEXEC"), num(len(p.command.Files))))
 }
 
 // namespaces creates those that clone3 did not: one call each, so that a
@@ -173,9 +173,9 @@ func (p *compiler) namespaces() {
 		name  string
 		flags arg
 	}{
-		{core.NamespaceIPC, "ipc namespace", flag(unix.CLONE_NEWIPC, "CLONE_NEWIPC")},
-		{core.NamespaceNetwork, "network namespace", flag(unix.CLONE_NEWNET, "CLONE_NEWNET")},
-		{core.NamespaceMount, "mount namespace", flag(unix.CLONE_NEWNS, "CLONE_NEWNS")},
+		{core.NamespaceIPC, "ipc namespace", sym(unix.CLONE_NEWIPC, "CLONE_NEWIPC")},
+		{core.NamespaceNetwork, "network namespace", sym(unix.CLONE_NEWNET, "CLONE_NEWNET")},
+		{core.NamespaceMount, "mount namespace", sym(unix.CLONE_NEWNS, "CLONE_NEWNS")},
 	} {
 		if p.birth.Namespaces&n.kind != 0 {
 			p.at(n.name, "")
@@ -213,7 +213,7 @@ func (p *compiler) limits() error {
 func (p *compiler) limit(r core.Resource, soft, hard uint64, shown string) {
 	p.at("limit "+resources[r], "")
 	value := binary.NativeEndian.AppendUint64(binary.NativeEndian.AppendUint64(nil, soft), hard)
-	p.add(sysPrlimit, num(0), flag(resourceNumbers[r], resources[r]), buf(value, shown), null)
+	p.add(sysPrlimit, num(0), sym(resourceNumbers[r], resources[r]), buf(value, shown), null)
 }
 
 func limitText(n uint64) string {
@@ -245,7 +245,7 @@ func (p *compiler) directory() error {
 func (p *compiler) landlock() {
 	if p.birth.NoNewPrivileges {
 		p.at("no_new_privs", "")
-		p.add(sysPrctl, flag(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS"), num(1), num(0), num(0), num(0))
+		p.add(sysPrctl, sym(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS"), num(1), num(0), num(0), num(0))
 	}
 	for i, ruleset := range p.rulesets {
 		p.at("landlock", "")
@@ -265,7 +265,7 @@ func (p *compiler) undeclared() {
 // birth. It is late because a signal that stops the child stops the parent too.
 func (p *compiler) signals() {
 	p.at("signals", "")
-	p.add(sysSigprocmask, flag(unix.SIG_SETMASK, "SIG_SETMASK"), arg{kind: maskAt, shown: "mask"}, null, num(8))
+	p.add(sysSigprocmask, sym(unix.SIG_SETMASK, "SIG_SETMASK"), arg{kind: maskAt, shown: "mask"}, null, num(8))
 }
 
 func (p *compiler) seccomp() {
@@ -277,7 +277,7 @@ func (p *compiler) seccomp() {
 			program = binary.NativeEndian.AppendUint32(program, i.K)
 		}
 		p.at("seccomp", "")
-		p.add(sysSeccomp, flag(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), num(0),
+		p.add(sysSeccomp, sym(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), num(0),
 			arg{kind: filter, bytes: string(program)})
 	}
 }

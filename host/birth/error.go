@@ -38,8 +38,9 @@ type Error struct {
 	Path string
 	// Errno is the kernel's answer, 0 if there is none.
 	Errno syscall.Errno
-	// Signal is the signal that ended the child before it came to the end of
-	// the step, 0 if none did.
+	// Signal is the signal that ended the child in the step, 0 if none did.
+	// With an Errno it is how a child ended to which a seccomp filter denied
+	// exit_group.
 	Signal syscall.Signal
 	// Detail says what was wrong where no errno does.
 	Detail string
@@ -59,10 +60,10 @@ func (e *Error) Error() string {
 	switch {
 	case e.Detail != "":
 		fmt.Fprintf(&b, ": %s", e.Detail)
-	case e.Signal != 0:
-		fmt.Fprintf(&b, ": the starting process was killed by signal %d (%v)", int(e.Signal), e.Signal)
 	case e.Errno != 0:
 		fmt.Fprintf(&b, ": %v", e.Errno)
+	case e.Signal != 0:
+		fmt.Fprintf(&b, ": the starting process was killed by signal %d (%v)", int(e.Signal), e.Signal)
 	}
 	if e.Remedy != "" {
 		fmt.Fprintf(&b, " (%s)", e.Remedy)

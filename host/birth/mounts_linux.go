@@ -17,21 +17,21 @@ var (
 	// struct mount_attr {attr_set, attr_clr, propagation, userns_fd}.
 	readOnly  = buf(words(unix.MOUNT_ATTR_RDONLY, 0, 0, 0), "{MOUNT_ATTR_RDONLY}")
 	inert     = buf(words(unix.MOUNT_ATTR_RDONLY|bare, 0, 0, 0), "{RDONLY|NOSUID|NODEV|NOEXEC}")
-	bareMount = flag(bare, "NOSUID|NODEV|NOEXEC")
+	bareMount = sym(bare, "NOSUID|NODEV|NOEXEC")
 	attrSize  = num(32)
 
 	// struct open_how {flags, mode, resolve}: a path in which no component may
-	// be a symbolic link.
-	strictPath = buf(words(unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0, unix.RESOLVE_NO_SYMLINKS),
-		"{O_PATH|O_NOFOLLOW|O_CLOEXEC, RESOLVE_NO_SYMLINKS}")
+	// be a symbolic link. O_NOFOLLOW would let the last one be.
+	strictPath = buf(words(unix.O_PATH|unix.O_CLOEXEC, 0, unix.RESOLVE_NO_SYMLINKS),
+		"{O_PATH|O_CLOEXEC, RESOLVE_NO_SYMLINKS}")
 	howSize = num(24)
 
 	emptyPath = str("")
-	attrFlags = flag(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, "AT_EMPTY_PATH|AT_RECURSIVE")
-	treeFlags = flag(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+	attrFlags = sym(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, "AT_EMPTY_PATH|AT_RECURSIVE")
+	treeFlags = sym(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
 		"OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_EMPTY_PATH|AT_RECURSIVE")
-	nodeFlags = flag(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC")
-	moveFlags = flag(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH, "F_EMPTY_PATH|T_EMPTY_PATH")
+	nodeFlags = sym(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC")
+	moveFlags = sym(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH, "F_EMPTY_PATH|T_EMPTY_PATH")
 )
 
 const bare = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
@@ -51,7 +51,7 @@ func (p *compiler) mounts() error {
 	if p.birth.Namespaces&core.NamespaceMount == 0 {
 		return nil
 	}
-	p.add(sysMount, null, str("/"), null, flag(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), null)
+	p.add(sysMount, null, str("/"), null, sym(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), null)
 	trees := make([]int, len(p.birth.Mounts))
 	for i, m := range p.birth.Mounts {
 		if m.Kind == core.MountBind && m.Target != "/" {
@@ -66,7 +66,7 @@ func (p *compiler) mounts() error {
 		p.at("mount "+m.Target, m.Target)
 		switch {
 		case m.Target == "/":
-			p.add(sysMountSetattr, here, str("/"), flag(unix.AT_RECURSIVE, "AT_RECURSIVE"), readOnly, attrSize)
+			p.add(sysMountSetattr, here, str("/"), sym(unix.AT_RECURSIVE, "AT_RECURSIVE"), readOnly, attrSize)
 		case m.Kind == core.MountBind:
 			p.attach(trees[i], m.Target)
 		case m.Kind == core.MountEmpty:
@@ -101,16 +101,16 @@ func (p *compiler) attach(tree int, target string) {
 func (p *compiler) proc(m core.Mount) int {
 	flags := bareMount
 	if m.ReadOnly {
-		flags = flag(bare|unix.MOUNT_ATTR_RDONLY, "RDONLY|NOSUID|NODEV|NOEXEC")
+		flags = sym(bare|unix.MOUNT_ATTR_RDONLY, "RDONLY|NOSUID|NODEV|NOEXEC")
 	}
 	return p.filesystem("proc", flags)
 }
 
 // filesystem creates a new filesystem, mounted nowhere yet.
 func (p *compiler) filesystem(name string, flags arg) int {
-	fs := p.add(sysFsopen, str(name), flag(unix.FSOPEN_CLOEXEC, "FSOPEN_CLOEXEC"))
-	p.add(sysFsconfig, of(fs), flag(unix.FSCONFIG_CMD_CREATE, "FSCONFIG_CMD_CREATE"), null, null, num(0))
-	return p.add(sysFsmount, of(fs), flag(unix.FSMOUNT_CLOEXEC, "FSMOUNT_CLOEXEC"), flags)
+	fs := p.add(sysFsopen, str(name), sym(unix.FSOPEN_CLOEXEC, "FSOPEN_CLOEXEC"))
+	p.add(sysFsconfig, of(fs), sym(unix.FSCONFIG_CMD_CREATE, "FSCONFIG_CMD_CREATE"), null, null, num(0))
+	return p.add(sysFsmount, of(fs), sym(unix.FSMOUNT_CLOEXEC, "FSMOUNT_CLOEXEC"), flags)
 }
 
 // hidden prepares what hides the targets of MountEmpty: clones of an empty
@@ -144,7 +144,7 @@ func (p *compiler) hidden() ([]int, error) {
 	}
 	if fs >= 0 {
 		p.add(sysFchdir, of(fs))
-		p.add(sysUmount, str("."), flag(unix.MNT_DETACH, "MNT_DETACH"))
+		p.add(sysUmount, str("."), sym(unix.MNT_DETACH, "MNT_DETACH"))
 	}
 	return nodes, nil
 }
@@ -154,7 +154,7 @@ func (p *compiler) emptyNodes(target string) int {
 	fs := p.filesystem("tmpfs", bareMount)
 	p.attach(fs, "/")
 	p.add(sysMkdirat, of(fs), str("directory"), num(0))
-	p.add(sysMknodat, of(fs), str("file"), flag(unix.S_IFREG, "S_IFREG"), num(0))
+	p.add(sysMknodat, of(fs), str("file"), sym(unix.S_IFREG, "S_IFREG"), num(0))
 	p.add(sysMountSetattr, of(fs), emptyPath, attrFlags, inert, attrSize)
 	return fs
 }

@@ -56,7 +56,7 @@ type arg struct {
 
 func num[T ~int | ~uint32 | ~uint64](value T) arg { return arg{value: uintptr(value)} }
 
-func flag[T ~int](value T, shown string) arg { return arg{value: uintptr(value), shown: shown} }
+func sym[T ~int](value T, shown string) arg { return arg{value: uintptr(value), shown: shown} }
 
 func str(s string) arg { return arg{kind: text, bytes: s} }
 

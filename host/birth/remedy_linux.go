@@ -30,8 +30,8 @@ func cloneStep(flags uint64, errno syscall.Errno) string {
 	return "clone"
 }
 
-// remedies say what a person can do about an error of a step, by the first word
-// of its name. What they say of causes is in the manual pages of the calls.
+// remedies say what a person can do about an error of a step, by its name or the
+// first word of it. What they say of causes is in the manual pages of the calls.
 var remedies = map[string]map[syscall.Errno]string{
 	"clone": {
 		unix.EAGAIN: "a limit on processes is reached: RLIMIT_NPROC, kernel.pid_max, or pids.max of the cgroup",
@@ -45,25 +45,27 @@ var remedies = map[string]map[syscall.Errno]string{
 		unix.EBUSY:      "processes cannot enter a cgroup that has controllers enabled for its children",
 		unix.EOPNOTSUPP: "the cgroup is in the domain invalid state",
 		unix.ENODEV:     "the cgroup was removed",
+		unix.ENOENT:     "the cgroup was removed",
 	},
-	"user": {
+	"user namespace": {
 		unix.EPERM:  "user namespaces are forbidden here: see kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns",
 		unix.EACCES: "the calling program must be dumpable (PR_SET_DUMPABLE), and /proc mounted",
 		unix.ENOENT: "/proc must be mounted",
 		unix.ENOSPC: "the limit user.max_user_namespaces, or the nesting limit, is reached",
 		unix.EINVAL: "the kernel was built without user or PID namespaces",
 	},
-	"pid":     namespaceRemedies,
-	"mount":   mountRemedies,
-	"ipc":     namespaceRemedies,
-	"network": namespaceRemedies,
-	"controlling": {
+	"pid namespace":     namespaceRemedies,
+	"ipc namespace":     namespaceRemedies,
+	"network namespace": namespaceRemedies,
+	"mount namespace":   namespaceRemedies,
+	"mount":             mountRemedies,
+	"controlling terminal": {
 		unix.EPERM:  "the terminal already controls another session",
 		unix.ENOTTY: "it is not a terminal",
 	},
-	"foreground": {unix.ENOTTY: "it must be the controlling terminal of the caller"},
-	"process":    {unix.EPERM: "the process group must exist in the caller's session"},
-	"limit":      {unix.EPERM: "only a privileged process raises a hard limit"},
+	"foreground":    {unix.ENOTTY: "it must be the controlling terminal of the caller"},
+	"process group": {unix.EPERM: "the process group must exist in the caller's session"},
+	"limit":         {unix.EPERM: "only a privileged process raises a hard limit"},
 	"landlock": {
 		unix.EPERM:      "it needs no_new_privs",
 		unix.ENOSYS:     "Landlock needs Linux 5.13, built with CONFIG_SECURITY_LANDLOCK",
@@ -72,6 +74,11 @@ var remedies = map[string]map[syscall.Errno]string{
 		unix.EBADFD:     "it is not the descriptor of a Landlock ruleset",
 		unix.EINVAL:     "this kernel does not know the flags",
 		unix.E2BIG:      "16 Landlock layers is the most that the kernel stacks",
+	},
+	"descriptor": {
+		unix.EINVAL: "the number is above the limit on open files (RLIMIT_NOFILE) of the caller",
+		unix.EMFILE: "the limit on open files (RLIMIT_NOFILE) of the caller is reached",
+		unix.EBADF:  "the file was closed, or the number is above the limit on open files (RLIMIT_NOFILE) of the caller",
 	},
 	"descriptors": {unix.ENOSYS: "close_range needs Linux 5.9"},
 	"seccomp": {
@@ -88,17 +95,20 @@ var namespaceRemedies = map[syscall.Errno]string{
 }
 
 var mountRemedies = map[syscall.Errno]string{
-	unix.EPERM:   "it needs CAP_SYS_ADMIN, or a user namespace of its own",
-	unix.ENOSPC:  "a limit on mounts or namespaces is reached",
-	unix.ELOOP:   "a component of the path is a symbolic link, and none is followed",
-	unix.ENOTDIR: "directories are mounted on directories, files on files",
-	unix.ENOENT:  "the path must exist",
-	unix.ENOSYS:  "read-only mounts need Linux 5.12, other mounts 5.6",
+	unix.EPERM:  "it needs CAP_SYS_ADMIN, or a user namespace of its own",
+	unix.ENOSPC: "a limit on mounts or namespaces is reached",
+	unix.ELOOP:  "a component of the path is a symbolic link, and none is followed",
+	unix.EINVAL: "directories are mounted on directories, and files on files",
+	unix.ENOENT: "the path must exist",
+	unix.ENOSYS: "read-only mounts need Linux 5.12, other mounts 5.6",
 }
 
 func remedy(p *Program, e *Error) string {
 	if e.Step == StepExec {
 		return execRemedy(p, e)
+	}
+	if known, ok := remedies[e.Step]; ok {
+		return known[e.Errno]
 	}
 	kind, _, _ := strings.Cut(e.Step, " ")
 	return remedies[kind][e.Errno]
