@@ -1,0 +1,6 @@
+package cgroup
+
+import "unsafe"
+
+// readyAddress is computed before any fork.
+var readyAddress = uintptr(unsafe.Pointer(&readyLine))

@@ -1,0 +1,107 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+
+	"github.com/pinfold/pinfold/core"
+)
+
+// failure returns an error about path, with the errno in err if there is one.
+func failure(stage core.Stage, reason core.Reason, path string, err error, detail string) *core.Error {
+	e := &core.Error{Reason: reason, Stage: stage, Backend: Name, Detail: detail, Path: path}
+	if errno := errnoOf(err); errno != 0 {
+		e.Errno = errno
+	} else {
+		e.Err = err
+	}
+	return e
+}
+
+func errnoOf(err error) syscall.Errno {
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	return errno
+}
+
+// A refusal is the kernel's answer when a session was to be made below one
+// directory.
+type refusal struct {
+	directory string
+	step      step
+	errno     syscall.Errno
+}
+
+// A step is one of the things that it takes to make a session.
+type step string
+
+const (
+	stepMake step = "make a cgroup"
+	stepJoin step = "start a process in a new cgroup"
+)
+
+func (r refusal) String() string {
+	return fmt.Sprintf("%s below %q: %v", r.step, r.directory, r.errno)
+}
+
+// remedies say what a person can do about a refusal. The first that fits is
+// taken; the last one always does.
+var remedies = []struct {
+	step   step // any if empty
+	errnos []syscall.Errno
+	reason core.Reason
+	remedy string
+}{
+	{stepJoin, []syscall.Errno{syscall.ENOSYS, syscall.EINVAL, syscall.E2BIG}, core.ErrUnsupported,
+		"starting a process in a cgroup needs Linux 5.7, and a container engine or service manager whose seccomp filter lets clone3 through"},
+	{stepJoin, []syscall.Errno{syscall.EPERM}, core.ErrNotPermitted,
+		"clone3 is refused, most likely by the seccomp filter of a container engine or service manager around this process: let clone3 through"},
+	{stepJoin, []syscall.Errno{syscall.EAGAIN}, core.ErrUnavailable,
+		"no more processes may be started: see ulimit -u and the pids.max of the cgroup"},
+	{"", []syscall.Errno{syscall.EROFS}, core.ErrNotPermitted,
+		"the cgroup filesystem is mounted read-only: run the program where it is mounted read-write, with a cgroup of its own"},
+	{"", []syscall.Errno{syscall.EACCES, syscall.EPERM}, core.ErrNotPermitted,
+		"run the program in a cgroup of its own (systemd-run --user --scope -p Delegate=yes PROGRAM), or as root"},
+	{"", []syscall.Errno{syscall.EAGAIN, syscall.ENOSPC, syscall.ENOMEM}, core.ErrUnavailable,
+		"the kernel's limit on cgroups is reached: see cgroup.max.descendants and cgroup.max.depth, and run pinfold sweep"},
+	{"", []syscall.Errno{syscall.EOPNOTSUPP}, core.ErrUnsupported,
+		"the program runs in a threaded cgroup: run it in one of its own (systemd-run --user --scope -p Delegate=yes PROGRAM)"},
+	{"", nil, core.ErrUnsupported,
+		"run the program in a cgroup of its own (systemd-run --user --scope -p Delegate=yes PROGRAM), or as root"},
+}
+
+// refused returns the error for the refusals of every candidate, the nearest
+// first. It must have one.
+func refused(stage core.Stage, tried []refusal) *core.Error {
+	first := tried[0]
+	e := &core.Error{
+		Stage:   stage,
+		Backend: Name,
+		Path:    first.directory,
+		Errno:   first.errno,
+		Detail:  fmt.Sprintf("this process may not %s below %q", first.step, first.directory),
+	}
+	if len(tried) > 1 {
+		e.Detail += fmt.Sprintf(", nor below any of the %d cgroups above it", len(tried)-1)
+	}
+	for _, r := range remedies {
+		if (r.step == "" || r.step == first.step) && (r.errnos == nil || slices.Contains(r.errnos, first.errno)) {
+			e.Reason, e.Remedy = r.reason, r.remedy
+			break
+		}
+	}
+	return e
+}
+
+// noHierarchy is the error where there is no cgroup v2 at all.
+func noHierarchy(stage core.Stage, detail string) *core.Error {
+	return &core.Error{
+		Reason:  core.ErrUnsupported,
+		Stage:   stage,
+		Backend: Name,
+		Detail:  detail,
+		Remedy:  "mount it (as root: mount -t cgroup2 none /sys/fs/cgroup), or start the kernel with systemd.unified_cgroup_hierarchy=1",
+	}
+}

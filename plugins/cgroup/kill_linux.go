@@ -1,0 +1,225 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/core/owner/procstat"
+)
+
+// Kill implements [core.Tracker]. Its outcome is [core.ProvedEmpty] or
+// [core.GaveUp]: the kernel says whether a process is left.
+//
+// If the tracker itself or its host is in the session, which only a process
+// outside of every constraint can have done, all others are killed, these are
+// not, and they are reported as survivors.
+func (t *Tracker) Kill(ctx context.Context, h core.Handle) (*core.KillReport, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	l, err := t.openLeaf(core.StageKill, h)
+	if errors.Is(err, errGone) {
+		return &core.KillReport{Outcome: core.ProvedEmpty}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	return t.end(ctx, core.StageKill, l)
+}
+
+// end kills every member until there is none or ctx ends.
+func (t *Tracker) end(ctx context.Context, stage core.Stage, l *leaf) (*core.KillReport, error) {
+	k := &killing{leaf: l, killName: t.killName, seen: map[int]struct{}{}}
+	err := k.run(ctx)
+	if err != nil {
+		if populated, lookErr := l.populated(); errors.Is(lookErr, errGone) || lookErr == nil && !populated {
+			err = nil // whatever went wrong, it is what was wanted: nobody is left
+		}
+	}
+	if err == nil {
+		k.report.Outcome = core.ProvedEmpty
+		k.report.Killed = len(k.seen)
+		return &k.report, nil
+	}
+	return k.gaveUp(stage, err)
+}
+
+// A killing is one attempt to end every member of a session.
+type killing struct {
+	*leaf
+	killName string
+	report   core.KillReport
+	seen     map[int]struct{} // every member seen alive
+	spared   []int            // members that are never killed
+	oneByOne bool             // the kernel cannot kill the cgroup at once
+}
+
+// After cgroup.kill a second strike is needed only if a process was put into the
+// cgroup meanwhile, by its host or by a process that is not confined. Killing
+// one by one needs several: the cgroup freezes while its members still fork.
+const (
+	roundAtOnce   = 50 * time.Millisecond
+	roundOneByOne = 2 * time.Millisecond
+)
+
+func (k *killing) run(ctx context.Context) error {
+	defer func() {
+		if k.oneByOne {
+			writeFile(k.fd, "cgroup.freeze", "0")
+		}
+	}()
+	for {
+		text, err := k.events()
+		if err != nil {
+			return err
+		}
+		if !flag(text, "populated") {
+			return k.thaw(text)
+		}
+		if err := k.look(ctx); err != nil {
+			return err
+		}
+		if err := k.strike(ctx); err != nil {
+			return err
+		}
+		round := roundAtOnce
+		if k.oneByOne {
+			round = roundOneByOne
+		}
+		empty, err := k.waitEmpty(ctx, round)
+		if err != nil || empty {
+			return err
+		}
+	}
+}
+
+// look notes who is alive. Members that must be spared end the attempt once
+// nobody else is left.
+func (k *killing) look(ctx context.Context) error {
+	pids, err := k.members(ctx)
+	if err != nil {
+		return err
+	}
+	k.spared = k.spared[:0]
+	for _, pid := range pids {
+		if k.mustSpare(pid) {
+			k.spared = append(k.spared, pid)
+			continue
+		}
+		k.seen[pid] = struct{}{}
+	}
+	if len(k.spared) > 0 && len(k.spared) == len(pids) {
+		return errSpared
+	}
+	if k.report.Processes == nil {
+		k.report.Processes = k.describe(ctx, pids, core.KillReportProcesses)
+	}
+	return nil
+}
+
+var errSpared = errors.New("the tracker or its host was moved into the session, and is not killed")
+
+// mustSpare reports whether pid is the tracker, its host, the owner of the
+// session, or the first process.
+func (k *killing) mustSpare(pid int) bool {
+	switch pid {
+	case 1, os.Getpid(), os.Getppid():
+		return true
+	case k.name.owner.PID:
+		stat, err := procstat.Read(pid)
+		return err == nil && stat.Start == k.name.owner.Start
+	}
+	return false
+}
+
+// strike sends SIGKILL to every member. cgroup.kill does so for the whole tree
+// at once, and forks in flight do not escape it (Linux 5.14).
+func (k *killing) strike(ctx context.Context) error {
+	if len(k.spared) == 0 && !k.oneByOne {
+		err := writeFile(k.fd, k.killName, "1")
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.ENODEV):
+			return errGone
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP):
+			// Before 5.14, or the cgroup was made threaded while it was empty.
+		default:
+			return err
+		}
+	}
+	k.oneByOne = true
+	return k.killOneByOne(ctx)
+}
+
+// waitEmpty waits until no process is left, for a limited time.
+//
+// It reads cgroup.events again and again, since the kernel notifies pollers of
+// the file at most 100 times a second (CGROUP_FILE_NOTIFY_MIN_INTV in
+// kernel/cgroup/cgroup.c), and a kill takes less than a millisecond.
+func (k *killing) waitEmpty(ctx context.Context, limit time.Duration) (bool, error) {
+	end := time.Now().Add(limit)
+	for pause := 20 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
+		text, err := k.events()
+		if err != nil {
+			return false, err
+		}
+		if !flag(text, "populated") {
+			return true, k.thaw(text)
+		}
+		if time.Now().After(end) {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// thaw undoes a freeze, the tracker's own or one that a process of the session
+// made: a process that is born in a frozen cgroup never gets to its execve.
+func (k *killing) thaw(events []byte) error {
+	if !flag(events, "frozen") {
+		return nil
+	}
+	err := writeFile(k.fd, "cgroup.freeze", "0")
+	if isGone(err) {
+		return errGone
+	}
+	return err
+}
+
+// gaveUp returns the report and the error of an attempt that did not succeed.
+func (k *killing) gaveUp(stage core.Stage, cause error) (*core.KillReport, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	pids, err := k.members(ctx)
+	if err != nil && !errors.Is(err, errGone) {
+		cause = errors.Join(cause, err)
+	}
+	k.report.Outcome = core.GaveUp
+	k.report.Survivors = k.describe(ctx, pids, len(pids))
+	k.report.Killed = len(k.seen)
+	for _, p := range k.report.Survivors {
+		if _, ok := k.seen[p.PID]; ok {
+			k.report.Killed--
+		}
+	}
+	detail := fmt.Sprintf("%d %s of the session did not end", len(pids), plural(len(pids), "process", "processes"))
+	if len(pids) == 0 {
+		detail = "processes that are not visible in this PID namespace did not end"
+	}
+	e := failure(stage, core.ErrSurvivors, k.path, cause, detail)
+	if !errors.Is(cause, errSpared) {
+		e.Remedy = "a process in state D (see ps) ends when the kernel lets it: try again later"
+	}
+	return &k.report, e
+}
