@@ -88,6 +88,9 @@ func toBirth(ctx context.Context, m *pb.Birth, files FileTaker) (b core.Birth, e
 		}
 	}
 	for _, ruleset := range m.GetLandlock() {
+		if ruleset.GetFile() == 0 {
+			return b, malformed("a Landlock ruleset lacks its file")
+		}
 		f, err := files.Take(ctx, ruleset.GetFile())
 		if err != nil {
 			return b, err

@@ -11,8 +11,8 @@ func quoted(s string) string { return strconv.QuoteToASCII(s) }
 
 func fromFinding(f core.Finding) *pb.Finding {
 	return &pb.Finding{
-		Dimension: string(f.Dimension), Rule: f.Rule, Level: pb.Level(f.Level), Mechanism: f.Mechanism,
-		Gap: f.Gap, Observed: f.Observed, Required: f.Required, Remedy: f.Remedy,
+		Dimension: valid(string(f.Dimension)), Rule: valid(f.Rule), Level: pb.Level(f.Level), Mechanism: valid(f.Mechanism),
+		Gap: valid(f.Gap), Observed: valid(f.Observed), Required: valid(f.Required), Remedy: valid(f.Remedy),
 	}
 }
 
@@ -61,7 +61,7 @@ func toEnforcement(m *pb.Enforcement) (core.Enforcement, error) {
 // FromDescription returns the message for d.
 func FromDescription(d *core.Description) *pb.DescribeResponse {
 	return &pb.DescribeResponse{Description: &pb.Description{
-		Name: d.Name, Version: d.Version, Platform: d.Platform, Features: d.Features,
+		Name: valid(d.Name), Version: valid(d.Version), Platform: valid(d.Platform), Features: all(d.Features, valid),
 	}}
 }
 
@@ -78,7 +78,7 @@ func ToDescription(m *pb.DescribeResponse) (*core.Description, error) {
 func FromCapability(c *core.Capability) *pb.ProbeResponse {
 	return &pb.ProbeResponse{
 		Findings: all(c.Findings, fromFinding),
-		Facts:    all(c.Facts, func(f core.Fact) *pb.Fact { return &pb.Fact{Name: f.Name, Value: f.Value} }),
+		Facts:    all(c.Facts, func(f core.Fact) *pb.Fact { return &pb.Fact{Name: valid(f.Name), Value: valid(f.Value)} }),
 	}
 }
 
@@ -97,7 +97,7 @@ func ToCapability(m *pb.ProbeResponse) (*core.Capability, error) {
 }
 
 func fromContribution(c core.Contribution) *pb.Contribution {
-	return &pb.Contribution{Dialect: c.Dialect, Data: c.Data}
+	return &pb.Contribution{Dialect: valid(c.Dialect), Data: c.Data}
 }
 
 func toContribution(m *pb.Contribution) (core.Contribution, error) {
@@ -108,7 +108,7 @@ func toContribution(m *pb.Contribution) (core.Contribution, error) {
 }
 
 func fromConstraint(c core.Constraint) *pb.Constraint {
-	return &pb.Constraint{Kind: pb.ConstraintKind(c.Kind), Path: []byte(c.Path), Why: c.Why}
+	return &pb.Constraint{Kind: pb.ConstraintKind(c.Kind), Path: []byte(c.Path), Why: valid(c.Why)}
 }
 
 func toConstraint(m *pb.Constraint) (core.Constraint, error) {
@@ -116,12 +116,13 @@ func toConstraint(m *pb.Constraint) (core.Constraint, error) {
 	if kind < core.NoWriteBelow || kind > core.NoConnect {
 		return core.Constraint{}, unknownValue("kind of constraint", int32(kind))
 	}
-	return core.Constraint{Kind: kind, Path: string(m.Path), Why: m.Why}, nil
+	path, err := toPath(m.Path)
+	return core.Constraint{Kind: kind, Path: path, Why: m.Why}, err
 }
 
 func fromConstraintFinding(f core.ConstraintFinding) *pb.ConstraintFinding {
 	return &pb.ConstraintFinding{
-		Constraint: fromConstraint(f.Constraint), Honoured: f.Honoured, Gap: f.Gap, Remedy: f.Remedy,
+		Constraint: fromConstraint(f.Constraint), Honoured: f.Honoured, Gap: valid(f.Gap), Remedy: valid(f.Remedy),
 	}
 }
 

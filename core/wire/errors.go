@@ -31,19 +31,16 @@ func ToStatus(err error, report *core.KillReport) error {
 	if err == nil {
 		return nil
 	}
-	if report == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	var e *core.Error
+	typed := errors.As(err, &e)
+	if !typed && report == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return status.FromContextError(err).Err()
 	}
-	detail := &pb.ErrorDetail{Reason: string(core.ErrInternal), Detail: valid(err.Error()), KillReport: FromKillReport(report)}
-	var e *core.Error
-	if errors.As(err, &e) {
-		detail.Reason, detail.Stage, detail.Backend = string(e.Reason), string(e.Stage), e.Backend
-		detail.Detail, detail.Path, detail.Remedy = valid(e.Detail), []byte(e.Path), valid(e.Remedy)
-		detail.Errno = int32(e.Errno)
-		if e.Err != nil {
-			detail.Cause = valid(e.Err.Error())
-		}
+	detail := &pb.ErrorDetail{Reason: string(core.ErrInternal), Detail: valid(err.Error())}
+	if typed {
+		detail = fromError(e)
 	}
+	detail.KillReport = FromKillReport(report)
 	code, known := statusCodes[core.Reason(detail.Reason)]
 	if !known {
 		code = codes.Internal
@@ -55,12 +52,28 @@ func ToStatus(err error, report *core.KillReport) error {
 	return s.Err()
 }
 
-// FromStatus returns the typed error in err, and the kill report that came with
-// it, if any. Errors of gRPC itself are returned unchanged.
-func FromStatus(err error) (error, *core.KillReport) {
+func fromError(e *core.Error) *pb.ErrorDetail {
+	detail := &pb.ErrorDetail{
+		Reason: valid(string(e.Reason)), Stage: valid(string(e.Stage)), Backend: valid(e.Backend),
+		Detail: valid(e.Detail), Path: []byte(e.Path), Remedy: valid(e.Remedy), Errno: int32(e.Errno),
+	}
+	if e.Err != nil {
+		detail.Cause = valid(e.Err.Error())
+		// Only the text of the cause crosses; its errno is worth keeping.
+		var errno syscall.Errno
+		if e.Errno == 0 && errors.As(e.Err, &errno) {
+			detail.Errno = int32(errno)
+		}
+	}
+	return detail
+}
+
+// FromStatus returns the kill report that came with err, if any, and the typed
+// error in err. Errors of gRPC itself are returned unchanged.
+func FromStatus(err error) (*core.KillReport, error) {
 	s, ok := status.FromError(err)
 	if !ok || err == nil {
-		return err, nil
+		return nil, err
 	}
 	for _, any := range s.Details() {
 		detail, ok := any.(*pb.ErrorDetail)
@@ -69,7 +82,7 @@ func FromStatus(err error) (error, *core.KillReport) {
 		}
 		e := &core.Error{
 			Reason: core.Reason(detail.Reason), Stage: core.Stage(detail.Stage), Backend: detail.Backend,
-			Detail: detail.Detail, Path: string(detail.Path), Errno: syscall.Errno(detail.Errno), Remedy: detail.Remedy,
+			Detail: detail.Detail, Path: string(detail.Path), Errno: syscall.Errno(max(detail.Errno, 0)), Remedy: detail.Remedy,
 		}
 		// The kernel's answer is worded by Errno already.
 		if detail.Cause != "" && (e.Errno == 0 || detail.Cause != e.Errno.Error()) {
@@ -82,9 +95,9 @@ func FromStatus(err error) (error, *core.KillReport) {
 		if detail.KillReport != nil {
 			report, _ = ToKillReport(detail.KillReport)
 		}
-		return e, report
+		return report, e
 	}
-	return err, nil
+	return nil, err
 }
 
 // valid makes text fit for a protobuf string.

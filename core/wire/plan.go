@@ -46,12 +46,12 @@ func FromPlan(p *core.Plan, files FileSender) (*pb.PlanResponse, error) {
 	return &pb.PlanResponse{
 		Birth: birth,
 		Wrappers: all(p.Wrappers, func(w core.Wrapper) *pb.Wrapper {
-			return &pb.Wrapper{Path: []byte(w.Path), Args: all(w.Args, fromPath)}
+			return &pb.Wrapper{Path: []byte(w.Path), Args: all(w.Args, fromText)}
 		}),
 		Echoes:      all(p.Echoes, func(d core.Digest) []byte { return d[:] }),
 		Enforcement: fromEnforcement(p.Enforcement),
 		Constraints: all(p.Constraints, fromConstraintFinding),
-		Listing:     p.Listing,
+		Listing:     valid(p.Listing),
 	}, nil
 }
 
@@ -62,7 +62,7 @@ func ToPlan(ctx context.Context, m *pb.PlanResponse, files FileTaker) (*core.Pla
 	if err != nil {
 		return nil, err
 	}
-	p := &core.Plan{Birth: birth, Listing: m.Listing}
+	p := &core.Plan{Birth: birth, Listing: m.GetListing()}
 	if err := fillPlan(p, m); err != nil {
 		p.Close()
 		return nil, err
@@ -71,16 +71,18 @@ func ToPlan(ctx context.Context, m *pb.PlanResponse, files FileTaker) (*core.Pla
 }
 
 func fillPlan(p *core.Plan, m *pb.PlanResponse) (err error) {
-	p.Wrappers, err = each(m.Wrappers, func(w *pb.Wrapper) (core.Wrapper, error) {
-		if len(w.GetPath()) == 0 {
-			return core.Wrapper{}, malformed("a wrapper lacks its path")
+	p.Wrappers, err = each(m.GetWrappers(), func(w *pb.Wrapper) (core.Wrapper, error) {
+		path, err := toPath(w.GetPath())
+		if err != nil {
+			return core.Wrapper{}, err
 		}
-		return core.Wrapper{Path: string(w.Path), Args: all(w.Args, toPath)}, nil
+		args, err := each(w.Args, toText)
+		return core.Wrapper{Path: path, Args: args}, err
 	})
 	if err != nil {
 		return err
 	}
-	p.Echoes, err = each(m.Echoes, func(echo []byte) (core.Digest, error) {
+	p.Echoes, err = each(m.GetEchoes(), func(echo []byte) (core.Digest, error) {
 		if len(echo) != sha256.Size {
 			return core.Digest{}, malformed("an echo is %d bytes long", len(echo))
 		}
@@ -89,9 +91,9 @@ func fillPlan(p *core.Plan, m *pb.PlanResponse) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.Enforcement, err = toEnforcement(m.Enforcement); err != nil {
+	if p.Enforcement, err = toEnforcement(m.GetEnforcement()); err != nil {
 		return err
 	}
-	p.Constraints, err = each(m.Constraints, toConstraintFinding)
+	p.Constraints, err = each(m.GetConstraints(), toConstraintFinding)
 	return err
 }

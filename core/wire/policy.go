@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"math"
+	"path/filepath"
 
 	"github.com/pinfold/pinfold/core"
 	pb "github.com/pinfold/pinfold/core/backendpb"
@@ -10,7 +12,7 @@ import (
 // FromPolicy returns the message for p. The values of variables stay behind.
 func FromPolicy(p *core.Policy) *pb.Policy {
 	return &pb.Policy{
-		Name:      p.Name,
+		Name:      valid(p.Name),
 		Workspace: []byte(p.Workspace),
 		Filesystem: &pb.Filesystem{
 			Confined: p.Filesystem.Confined,
@@ -24,15 +26,15 @@ func FromPolicy(p *core.Policy) *pb.Policy {
 		},
 		Unix: &pb.UnixPolicy{
 			Mode:    pb.UnixMode(p.Unix.Mode),
-			Connect: all(p.Unix.Connect, fromPath),
+			Connect: all(p.Unix.Connect, fromText),
 		},
 		Environment: &pb.EnvironmentPolicy{
 			InheritAll: p.Environment.InheritAll,
-			Pass:       p.Environment.Pass,
+			Pass:       all(p.Environment.Pass, valid),
 		},
 		Limits:     FromLimits(p.Limits),
 		Confine:    p.Confine,
-		Require:    all(p.Require, func(d core.Dimension) string { return string(d) }),
+		Require:    all(p.Require, func(d core.Dimension) string { return valid(string(d)) }),
 		BestEffort: p.BestEffort,
 	}
 }
@@ -43,17 +45,13 @@ func ToPolicy(m *pb.Policy) (core.Policy, error) {
 		return core.Policy{}, malformed("a policy lacks its filesystem, network, unix or environment part")
 	}
 	p := core.Policy{
-		Name:      m.Name,
-		Workspace: string(m.Workspace),
+		Name: m.Name,
 		Filesystem: core.Filesystem{
 			Confined: m.Filesystem.Confined,
 			System:   m.Filesystem.System,
 		},
-		Network: core.NetworkPolicy{Mode: core.NetworkMode(m.Network.Mode)},
-		Unix: core.UnixPolicy{
-			Mode:    core.UnixMode(m.Unix.Mode),
-			Connect: all(m.Unix.Connect, toPath),
-		},
+		Network:     core.NetworkPolicy{Mode: core.NetworkMode(m.Network.Mode)},
+		Unix:        core.UnixPolicy{Mode: core.UnixMode(m.Unix.Mode)},
 		Environment: core.EnvironmentPolicy{InheritAll: m.Environment.InheritAll, Pass: m.Environment.Pass},
 		Limits:      ToLimits(m.Limits),
 		Confine:     m.Confine,
@@ -65,18 +63,30 @@ func ToPolicy(m *pb.Policy) (core.Policy, error) {
 	if p.Unix.Mode < core.UnixNone || p.Unix.Mode > core.UnixUnconfined {
 		return core.Policy{}, unknownValue("unix socket mode", int32(m.Unix.Mode))
 	}
-	var err error
-	if p.Filesystem.Rules, err = each(m.Filesystem.Rules, toPathRule); err != nil {
+	if err := fillPolicy(&p, m); err != nil {
 		return core.Policy{}, err
+	}
+	return p, nil
+}
+
+func fillPolicy(p *core.Policy, m *pb.Policy) (err error) {
+	if p.Workspace, err = toText(m.Workspace); err != nil {
+		return err
+	}
+	if p.Filesystem.Rules, err = each(m.Filesystem.Rules, toPathRule); err != nil {
+		return err
+	}
+	if p.Unix.Connect, err = each(m.Unix.Connect, toPath); err != nil {
+		return err
 	}
 	if p.Network.Connect, err = each(m.Network.Connect, toPort); err != nil {
-		return core.Policy{}, err
+		return err
 	}
 	if p.Network.Bind, err = each(m.Network.Bind, toPort); err != nil {
-		return core.Policy{}, err
+		return err
 	}
 	p.Require, err = each(m.Require, toDimension)
-	return p, err
+	return err
 }
 
 // PolicyFeatures returns the features that a backend must have to read p.
@@ -122,7 +132,7 @@ func ToLimits(m *pb.Limits) core.LimitsPolicy {
 func fromPathRule(r core.PathRule) *pb.PathRule {
 	return &pb.PathRule{
 		Path: []byte(r.Path), Access: uint32(r.Access),
-		Deny: r.Deny, Optional: r.Optional, Origin: r.Origin,
+		Deny: r.Deny, Optional: r.Optional, Origin: valid(r.Origin),
 	}
 }
 
@@ -131,15 +141,36 @@ func toPathRule(m *pb.PathRule) (core.PathRule, error) {
 	if access == 0 || access&^core.AllAccess != 0 {
 		return core.PathRule{}, unknownValue("set of accesses", int32(access))
 	}
+	path, err := toPath(m.Path)
+	if err != nil {
+		return core.PathRule{}, err
+	}
 	return core.PathRule{
-		Path: string(m.Path), Access: access,
+		Path: path, Access: access,
 		Deny: m.Deny, Optional: m.Optional, Origin: m.Origin,
 	}, nil
 }
 
-func fromPath(path string) []byte { return []byte(path) }
-func toPath(path []byte) string   { return string(path) }
+func fromText(text string) []byte { return []byte(text) }
+
+// toText returns bytes that become an argument of a system call.
+func toText(raw []byte) (string, error) {
+	if bytes.IndexByte(raw, 0) >= 0 {
+		return "", malformed("%s has a NUL byte in it", quoted(string(raw)))
+	}
+	return string(raw), nil
+}
+
+func toPath(raw []byte) (string, error) {
+	path, err := toText(raw)
+	if err == nil && !filepath.IsAbs(path) {
+		err = malformed("%s is not an absolute path", quoted(path))
+	}
+	return path, err
+}
+
 func fromPort(port uint16) uint32 { return uint32(port) }
+
 func toPort(m uint32) (uint16, error) {
 	if m > math.MaxUint16 {
 		return 0, malformed("%d is no TCP port", m)

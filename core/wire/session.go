@@ -10,7 +10,7 @@ import (
 
 // FromHandle returns the message for h.
 func FromHandle(h core.Handle) *pb.Handle {
-	return &pb.Handle{Session: h.Session.String(), Tracker: h.Tracker, State: h.State, Data: h.Data}
+	return &pb.Handle{Session: h.Session.String(), Tracker: valid(h.Tracker), State: h.State, Data: h.Data}
 }
 
 // ToHandle returns the handle in m.
@@ -23,7 +23,7 @@ func ToHandle(m *pb.Handle) (core.Handle, error) {
 }
 
 func fromOwner(o core.Owner) *pb.Owner {
-	return &pb.Owner{Pid: int32(o.PID), Start: o.Start, Boot: o.Boot}
+	return &pb.Owner{Pid: int32(o.PID), Start: o.Start, Boot: valid(o.Boot)}
 }
 
 func toOwner(m *pb.Owner) (core.Owner, error) {
@@ -93,16 +93,16 @@ func ToOpened(ctx context.Context, m *pb.OpenResponse, files FileTaker) (*core.O
 }
 
 func fillOpened(o *core.Opened, m *pb.OpenResponse) (err error) {
-	if o.Handle, err = ToHandle(m.Handle); err != nil {
+	if o.Handle, err = ToHandle(m.GetHandle()); err != nil {
 		return err
 	}
-	if o.Contributions, err = each(m.Contributions, toContribution); err != nil {
+	if o.Contributions, err = each(m.GetContributions(), toContribution); err != nil {
 		return err
 	}
-	if o.Constraints, err = each(m.Constraints, toConstraint); err != nil {
+	if o.Constraints, err = each(m.GetConstraints(), toConstraint); err != nil {
 		return err
 	}
-	o.Enforcement, err = toEnforcement(m.Enforcement)
+	o.Enforcement, err = toEnforcement(m.GetEnforcement())
 	return err
 }
 
@@ -111,16 +111,20 @@ func FromProcess(p core.Process) *pb.Process {
 	return &pb.Process{Pid: int32(p.PID), Parent: int32(p.Parent), Command: []byte(p.Command)}
 }
 
-// ToProcess returns the process in m.
-func ToProcess(m *pb.Process) core.Process {
-	return core.Process{PID: int(m.GetPid()), Parent: int(m.GetParent()), Command: string(m.GetCommand())}
+// ToProcess returns the process in m. A pid that is not one of a process, such
+// as 0 or -1, which kill(2) takes for a group or for everybody, is an error.
+func ToProcess(m *pb.Process) (core.Process, error) {
+	if m.GetPid() <= 0 || m.Parent < 0 {
+		return core.Process{}, malformed("%d, child of %d, is no process", m.GetPid(), m.GetParent())
+	}
+	return core.Process{PID: int(m.Pid), Parent: int(m.Parent), Command: string(m.Command)}, nil
 }
 
 // FromProcesses returns the messages for list.
 func FromProcesses(list []core.Process) []*pb.Process { return all(list, FromProcess) }
 
 // ToProcesses returns the processes in list.
-func ToProcesses(list []*pb.Process) []core.Process { return all(list, ToProcess) }
+func ToProcesses(list []*pb.Process) ([]core.Process, error) { return each(list, ToProcess) }
 
 // FromKillReport returns the message for r, which may be nil.
 func FromKillReport(r *core.KillReport) *pb.KillReport {
@@ -139,10 +143,15 @@ func ToKillReport(m *pb.KillReport) (*core.KillReport, error) {
 	if !outcome.Valid() {
 		return nil, unknownValue("outcome of a kill", int32(outcome))
 	}
-	return &core.KillReport{
-		Outcome: outcome, Killed: int(m.Killed),
-		Processes: ToProcesses(m.Processes), Survivors: ToProcesses(m.Survivors),
-	}, nil
+	processes, err := ToProcesses(m.Processes)
+	if err != nil {
+		return nil, err
+	}
+	survivors, err := ToProcesses(m.Survivors)
+	if err != nil {
+		return nil, err
+	}
+	return &core.KillReport{Outcome: outcome, Killed: int(m.Killed), Processes: processes, Survivors: survivors}, nil
 }
 
 // FromSessionStatus returns the message for s.
@@ -185,7 +194,7 @@ func FromSweepReport(r *core.SweepReport) *pb.SweepResponse {
 		Closed: FromSessionStatuses(r.Closed),
 		Killed: clamp(r.Killed),
 		Failed: all(r.Failed, func(f core.SweepFailure) *pb.SweepFailure {
-			return &pb.SweepFailure{Session: FromSessionStatus(f.Session), Problem: f.Problem}
+			return &pb.SweepFailure{Session: FromSessionStatus(f.Session), Problem: valid(f.Problem)}
 		}),
 	}
 }
@@ -196,11 +205,14 @@ func ToSweepReport(m *pb.SweepResponse) (*core.SweepReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	failed, err := each(m.Failed, func(f *pb.SweepFailure) (core.SweepFailure, error) {
+	failed, err := each(m.GetFailed(), func(f *pb.SweepFailure) (core.SweepFailure, error) {
 		session, err := ToSessionStatus(f.GetSession())
 		return core.SweepFailure{Session: session, Problem: f.GetProblem()}, err
 	})
-	return &core.SweepReport{Closed: closed, Killed: int(m.Killed), Failed: failed}, err
+	if err != nil {
+		return nil, err
+	}
+	return &core.SweepReport{Closed: closed, Killed: int(m.GetKilled()), Failed: failed}, nil
 }
 
 func clamp(n int) uint32 { return uint32(min(max(n, 0), math.MaxInt32)) }

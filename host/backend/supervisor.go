@@ -198,7 +198,7 @@ func (s *Supervisor) explain(err error, stage core.Stage) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	err, _ = wire.FromStatus(err)
+	_, err = wire.FromStatus(err)
 	var e *core.Error
 	if errors.As(err, &e) {
 		if e.Backend == "" {

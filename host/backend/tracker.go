@@ -65,8 +65,9 @@ func (t tracker) List(ctx context.Context, h core.Handle) (list []core.Process, 
 		list = nil
 		stream, err := client(g).List(ctx, m)
 		return collect(stream, err, func(page *backendpb.ListResponse) error {
-			list = append(list, wire.ToProcesses(page.Processes)...)
-			return nil
+			processes, err := wire.ToProcesses(page.Processes)
+			list = append(list, processes...)
+			return err
 		})
 	})
 	return list, err
@@ -91,7 +92,7 @@ func (t tracker) killing(ctx context.Context, stage core.Stage, f func(context.C
 	err = t.call(ctx, stage, killLimit, func(ctx context.Context, g *generation) error {
 		m, err := f(ctx, g)
 		if err != nil {
-			_, report = wire.FromStatus(err)
+			report, _ = wire.FromStatus(err)
 			return err
 		}
 		report, err = wire.ToKillReport(m)
