@@ -31,6 +31,8 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	// Programs built with the race detector wait a second before they exit.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	switch os.Getenv(stageVariable) {
 	case stageBirth:
 		fmt.Fprintln(os.Stderr, "birth:", applyAndExec())
@@ -60,6 +62,7 @@ type command struct {
 	env   []string
 	dir   string
 	stdin []byte
+	uid   uint32
 }
 
 // result is how a command ended.
@@ -94,6 +97,9 @@ func launch(t *testing.T, c command) result {
 	var stdout, stderr bytes.Buffer
 	cmd.Env = append(os.Environ(), stageVariable+"="+stageBirth, birthVariable+"="+string(text))
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, bytes.NewReader(c.stdin), &stdout, &stderr
+	if c.uid != 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
+	}
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -188,11 +194,17 @@ func applyMount(m core.Mount, emptyFile string) error {
 // "ok", or the errno's name.
 func doOps(t *testing.T, plan *core.Plan, ops [][]string) []string {
 	t.Helper()
+	return doOpsAs(t, plan, 0, testBinary(t), ops)
+}
+
+// doOpsAs is doOps as another user, who runs another copy of the test binary.
+func doOpsAs(t *testing.T, plan *core.Plan, uid uint32, binary string, ops [][]string) []string {
+	t.Helper()
 	in, err := json.Marshal(ops)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := launch(t, command{plan: plan, argv: []string{testBinary(t)}, stdin: in,
+	r := launch(t, command{plan: plan, argv: []string{binary}, stdin: in, uid: uid,
 		env: append(os.Environ(), stageVariable+"="+stageOps)})
 	var out []string
 	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil {

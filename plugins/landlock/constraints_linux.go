@@ -17,8 +17,12 @@ type bar struct {
 }
 
 // settleConstraints finds out where the tracker's constraints are, before any grant.
+// Which sockets are barred matters only if some are to be granted.
 func (b *builder) settleConstraints(constraints []core.Constraint) error {
 	for _, c := range constraints {
+		if c.Kind == core.NoConnect && !b.unixPaths || c.Kind == core.NoWriteBelow && !b.policy.Filesystem.Confined {
+			continue
+		}
 		place, o, err := locate(c.Path)
 		if err != nil {
 			return err

@@ -33,6 +33,9 @@ func fixture(t *testing.T) (ws, out string) {
 		}
 		must(t, os.WriteFile(filepath.Join(side, "prog"), []byte("#!/bin/sh\nexit 0\n"), 0o755))
 	}
+	for _, d := range []string{"sub", "other"} {
+		must(t, os.WriteFile(filepath.Join(ws, d, "key"), []byte("secret key"), 0o644))
+	}
 	must(t, os.Symlink(filepath.Join(out, "a"), filepath.Join(ws, "abs")))
 	must(t, os.Symlink("../out/a", filepath.Join(ws, "rel")))
 	must(t, os.Symlink("abs", filepath.Join(ws, "chain")))

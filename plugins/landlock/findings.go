@@ -146,6 +146,9 @@ func tracingFinding(d *design) core.Finding {
 	case d.machine.kernelMemory && !(d.hidesKernelMemory() && d.machine.mounter):
 		return d.partial(true, true, "the kernel's memory, and so that of every process, can be read from "+kernelMemory,
 			"confine the filesystem and do not grant /proc, or run without CAP_SYS_RAWIO")
+	case d.domain() && d.machine.readsMemoryMaps:
+		return d.partial(true, true, "with CAP_PERFMON or CAP_SYS_ADMIN the environment and the memory map of other processes can be read below /proc, past Landlock (seen on Linux 6.18)",
+			"run without these capabilities, as a normal user")
 	case d.domain() && d.filtered(seccomp.GroupTracing):
 		return d.enforced(true, true)
 	case d.domain():

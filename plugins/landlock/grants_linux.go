@@ -2,7 +2,6 @@ package landlock
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -168,7 +167,7 @@ func (b *builder) addRights(t *target, allowed uint64) error {
 	if err != nil {
 		return planError(t.place, "the kernel does not take a Landlock rule", err)
 	}
-	b.lines = append(b.lines, fmt.Sprintf("path %s: %s", pathText(t.place), bitNames(allowed, fsRightNames)))
+	b.lines = append(b.lines, "path "+pathText(t.place)+": "+bitNames(allowed, fsRightNames))
 	return nil
 }
 

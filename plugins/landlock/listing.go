@@ -6,21 +6,22 @@ import (
 	"strings"
 
 	"github.com/pinfold/pinfold/core"
-	"github.com/pinfold/pinfold/plugins/landlock/seccomp"
 )
 
 // listPlan writes the plan in the words of the kernel: the ruleset's attributes
-// and rules, the mounts, the limits, and the filter. rules are the lines of the
-// ruleset's rules, in any order.
-func listPlan(d *design, birth *core.Birth, rules []string) (string, error) {
+// and rules, the mounts and the limits. rules are the lines of the ruleset's rules,
+// in any order.
+func listPlan(d *design, birth *core.Birth, rules []string) string {
 	var b strings.Builder
 	if d.domain() {
 		fmt.Fprintf(&b, "# Landlock ruleset, ABI %d\n", d.machine.abi())
 		fmt.Fprintf(&b, "handled_access_fs: %s\n", bitNames(d.handled.fs, fsRightNames))
 		fmt.Fprintf(&b, "handled_access_net: %s\n", bitNames(d.handled.net, netRightNames))
 		fmt.Fprintf(&b, "scoped: %s\n", bitNames(d.handled.scoped, scopeNames))
-		for _, line := range slices.Compact(slices.Sorted(slices.Values(rules))) {
-			b.WriteString(line + "\n")
+		slices.Sort(rules)
+		for _, line := range slices.Compact(rules) {
+			b.WriteString(line)
+			b.WriteByte('\n')
 		}
 	} else {
 		b.WriteString("# no Landlock ruleset\n")
@@ -34,13 +35,7 @@ func listPlan(d *design, birth *core.Birth, rules []string) (string, error) {
 	if birth.NoNewPrivileges {
 		b.WriteString("no_new_privs\n")
 	}
-	if d.filter == nil {
-		b.WriteString("# no seccomp filter\n")
-		return b.String(), nil
-	}
-	text, err := seccomp.Listing(*d.filter)
-	b.WriteString(text)
-	return b.String(), err
+	return b.String()
 }
 
 func mountText(m core.Mount) string {

@@ -29,6 +29,11 @@ type machine struct {
 	// overridesModes: permission bits of files do not protect them from the process
 	// (CAP_DAC_OVERRIDE or CAP_DAC_READ_SEARCH).
 	overridesModes bool
+	// readsMemoryMaps: the process has CAP_PERFMON or CAP_SYS_ADMIN in the initial
+	// user namespace. With it, newer kernels let it open what /proc shows of another
+	// process's memory for reading without asking security modules (mm_access in
+	// kernel/fork.c, perfmon_capable).
+	readsMemoryMaps bool
 	// kernelMemory: there is a /proc/kcore, and the process may read it.
 	kernelMemory bool
 	// pipesCore tells whether core dumps go to a program, at the time of the call.

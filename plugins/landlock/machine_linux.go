@@ -97,9 +97,19 @@ func (m *machine) observeCapabilities() error {
 	}
 	m.mounter = effective(unix.CAP_SYS_ADMIN)
 	m.overridesModes = effective(unix.CAP_DAC_OVERRIDE) || effective(unix.CAP_DAC_READ_SEARCH)
-	m.kernelMemory = effective(unix.CAP_SYS_RAWIO) && unix.Access(kernelMemory, unix.F_OK) == nil
+	initial := initialUserNamespace()
+	m.readsMemoryMaps = initial && (effective(unix.CAP_PERFMON) || effective(unix.CAP_SYS_ADMIN))
+	m.kernelMemory = initial && effective(unix.CAP_SYS_RAWIO) && unix.Access(kernelMemory, unix.F_OK) == nil
 	m.raisesLimits = effective(unix.CAP_SYS_RESOURCE)
 	return nil
+}
+
+// initialUserNamespace reports whether this may be the initial user namespace, in
+// which every id is mapped to itself (user_namespaces(7)). Capabilities elsewhere
+// do not count for the machine as a whole.
+func initialUserNamespace() bool {
+	text, err := os.ReadFile("/proc/self/uid_map")
+	return err != nil || strings.Join(strings.Fields(string(text)), " ") == "0 0 4294967295"
 }
 
 // probeError is for a question that the kernel did not answer.

@@ -100,18 +100,19 @@ var operations = map[string]func([]string) error{
 			return err
 		})
 	},
-	"write":    func(a []string) error { return openAnd(a[0], unix.O_WRONLY, writeX) },
-	"append":   func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_APPEND, writeX) },
-	"otrunc":   func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_TRUNC, nil) },
-	"rotrunc":  func(a []string) error { return openAnd(a[0], unix.O_RDONLY|unix.O_TRUNC, nil) },
-	"open3":    func(a []string) error { return openAnd(a[0], 3|unix.O_TRUNC, nil) },
-	"truncate": func(a []string) error { return unix.Truncate(a[0], 0) },
-	"create":   func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, nil) },
-	"tmpfile":  func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_TMPFILE, writeX) },
-	"unlink":   func(a []string) error { return unix.Unlink(a[0]) },
-	"mkdir":    func(a []string) error { return unix.Mkdir(a[0], 0o700) },
-	"rmdir":    func(a []string) error { return unix.Rmdir(a[0]) },
-	"rename":   func(a []string) error { return unix.Rename(a[0], a[1]) },
+	"write":     func(a []string) error { return openAnd(a[0], unix.O_WRONLY, writeX) },
+	"openwrite": func(a []string) error { return openAnd(a[0], unix.O_WRONLY, nil) },
+	"append":    func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_APPEND, writeX) },
+	"otrunc":    func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_TRUNC, nil) },
+	"rotrunc":   func(a []string) error { return openAnd(a[0], unix.O_RDONLY|unix.O_TRUNC, nil) },
+	"open3":     func(a []string) error { return openAnd(a[0], 3|unix.O_TRUNC, nil) },
+	"truncate":  func(a []string) error { return unix.Truncate(a[0], 0) },
+	"create":    func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, nil) },
+	"tmpfile":   func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_TMPFILE, writeX) },
+	"unlink":    func(a []string) error { return unix.Unlink(a[0]) },
+	"mkdir":     func(a []string) error { return unix.Mkdir(a[0], 0o700) },
+	"rmdir":     func(a []string) error { return unix.Rmdir(a[0]) },
+	"rename":    func(a []string) error { return unix.Rename(a[0], a[1]) },
 	"exchange": func(a []string) error {
 		return unix.Renameat2(unix.AT_FDCWD, a[0], unix.AT_FDCWD, a[1], unix.RENAME_EXCHANGE)
 	},
@@ -122,6 +123,16 @@ var operations = map[string]func([]string) error{
 	"list": func(a []string) error {
 		return openAnd(a[0], unix.O_RDONLY|unix.O_DIRECTORY, func(fd int) error {
 			_, err := unix.Getdents(fd, make([]byte, 4096))
+			return err
+		})
+	},
+	"readlink": func(a []string) error {
+		_, err := unix.Readlink(a[0], make([]byte, 256))
+		return err
+	},
+	"readnow": func(a []string) error {
+		return openAnd(a[0], unix.O_RDONLY|unix.O_NONBLOCK, func(fd int) error {
+			_, err := unix.Read(fd, make([]byte, 16))
 			return err
 		})
 	},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"sync"
 
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 
@@ -92,18 +93,15 @@ func (b *builder) build(req *core.PlanRequest) (*core.Plan, error) {
 	plan.Enforcement.Rules = slices.Concat(plan.Enforcement.Rules, network, sockets)
 	plan.Constraints = b.answer(req.Constraints)
 
+	filter := noFilter
 	if b.filter != nil {
-		filter, err := seccomp.Compile(*b.filter)
-		if err != nil {
-			return plan, bug("compiling the filter", err)
+		if filter, err = compiled(*b.filter); err != nil {
+			return plan, err
 		}
-		plan.Birth.Seccomp = []core.SeccompFilter{filter}
+		plan.Birth.Seccomp = []core.SeccompFilter{{Program: slices.Clone(filter.program)}}
 	}
 	plan.Birth.NoNewPrivileges = b.domain() || b.filter != nil || p.Asks(core.Privileges)
-	plan.Listing, err = listPlan(b.design, &plan.Birth, b.lines)
-	if err != nil {
-		return plan, bug("listing the filter", err)
-	}
+	plan.Listing = listPlan(b.design, &plan.Birth, b.lines) + filter.listing
 	return plan, nil
 }
 
@@ -126,6 +124,34 @@ func (b *builder) createRuleset(birth *core.Birth) error {
 	b.ruleset = os.NewFile(uintptr(fd), "landlock-ruleset")
 	birth.Landlock = []core.LandlockRuleset{{File: b.ruleset}}
 	return nil
+}
+
+// A filter is a compiled filter and its listing. Both follow from the options, of
+// which there are a few dozen, so they are kept.
+type filter struct {
+	program []core.BPFInstruction
+	listing string
+}
+
+var (
+	filters  sync.Map // of seccomp.Options to filter
+	noFilter = filter{listing: "# no seccomp filter\n"}
+)
+
+func compiled(o seccomp.Options) (filter, error) {
+	if f, ok := filters.Load(o); ok {
+		return f.(filter), nil
+	}
+	program, err := seccomp.Compile(o)
+	if err != nil {
+		return filter{}, bug("compiling the filter", err)
+	}
+	listing, err := seccomp.Listing(o)
+	if err != nil {
+		return filter{}, bug("listing the filter", err)
+	}
+	f, _ := filters.LoadOrStore(o, filter{program.Program, listing})
+	return f.(filter), nil
 }
 
 // bug is for what cannot fail unless this package is wrong.

@@ -1,8 +1,6 @@
 package landlock
 
 import (
-	"strings"
-
 	"github.com/landlock-lsm/go-landlock/landlock/syscall"
 
 	"github.com/pinfold/pinfold/core"
@@ -79,16 +77,16 @@ var scopeNames = []string{"abstract_unix_socket", "signal"}
 
 // bitNames joins the names of the bits that are set.
 func bitNames(bits uint64, names []string) string {
-	var set []string
-	for i, name := range names {
-		if bits&(1<<i) != 0 {
-			set = append(set, name)
-		}
-	}
-	if len(set) == 0 {
+	if bits == 0 {
 		return "none"
 	}
-	return strings.Join(set, " ")
+	text := make([]byte, 0, 256)
+	for i, name := range names {
+		if bits&(1<<i) != 0 {
+			text = append(append(text, name...), ' ')
+		}
+	}
+	return string(text[:len(text)-1])
 }
 
 // within reports whether path is dir or below it. Both are absolute and clean.

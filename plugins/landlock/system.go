@@ -59,7 +59,7 @@ var systemPaths = []systemPath{
 	{path: "/run/NetworkManager/resolv.conf", access: r, purpose: "name servers", when: withNetwork},
 
 	{path: "/proc", access: r, purpose: "own processes, state of the kernel",
-		caution: "command lines and states of other processes can be seen, their memory and environment cannot"},
+		caution: "command lines and states of other processes can be seen; the dimension tracing says what else"},
 	{path: "/sys/devices/system/cpu", access: r, purpose: "number and kind of processors"},
 	{path: "/sys/devices/system/node", access: r, purpose: "memory nodes"},
 	{path: "/sys/kernel/mm/transparent_hugepage", access: r, purpose: "page sizes"},

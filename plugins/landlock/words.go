@@ -45,6 +45,9 @@ func dimensionOf(a core.Access) core.Dimension {
 // pathText shows a path so that it cannot be mistaken for anything else around it
 // nor act on a terminal: as it is if it is plain, else quoted.
 func pathText(p string) string {
+	if plainPath(p) {
+		return p
+	}
 	for _, c := range p {
 		if c == unicode.ReplacementChar || c == '"' || c == '\\' || !unicode.IsGraphic(c) || unicode.IsSpace(c) && c != ' ' {
 			return strconv.QuoteToASCII(p)
@@ -54,4 +57,18 @@ func pathText(p string) string {
 		return strconv.Quote(p)
 	}
 	return p
+}
+
+// plainPath reports whether a path has only letters, digits and the signs that
+// names usually have, in ASCII.
+func plainPath(p string) bool {
+	for i := range len(p) {
+		switch c := p[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '/', c == '.', c == '-', c == '_', c == '+':
+		default:
+			return false
+		}
+	}
+	return true
 }

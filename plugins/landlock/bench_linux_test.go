@@ -1,0 +1,35 @@
+package landlock
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pinfold/pinfold/core"
+)
+
+// BenchmarkPlan measures a plan of the preset workspace-write with more and more
+// rules of its own.
+func BenchmarkPlan(b *testing.B) {
+	for _, rules := range []int{1, 10, 100, 1000} {
+		b.Run(fmt.Sprintf("rules=%d", rules), func(b *testing.B) {
+			dir := b.TempDir()
+			p := core.WorkspaceWrite(dir)
+			p.Filesystem.Rules = dropHome(p.Filesystem.Rules)
+			for i := len(p.Filesystem.Rules); i < rules; i++ {
+				path := filepath.Join(dir, fmt.Sprintf("file%d", i))
+				must(b, os.WriteFile(path, nil, 0o600))
+				p.Filesystem.Rules = append(p.Filesystem.Rules, core.PathRule{Path: path, Access: core.Read})
+			}
+			c := New()
+			req := &core.PlanRequest{Session: core.NewSessionID(), Policy: p}
+			b.ReportAllocs()
+			for b.Loop() {
+				plan, err := c.Plan(b.Context(), req)
+				must(b, err)
+				plan.Close()
+			}
+		})
+	}
+}
