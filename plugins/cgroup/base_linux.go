@@ -80,7 +80,7 @@ func (t *Tracker) make(stage core.Stage, name leafName, need controllers) (l *le
 		l, made, err := t.makeBelow(stage, base, name)
 		if err != nil {
 			if errno := errnoOf(err); errno != 0 {
-				tried = append(tried, refusal{base, stepMake, errno})
+				tried = append(tried, refusal{base, stepMake, errno, false})
 				continue
 			}
 			return nil, false, err
@@ -90,7 +90,7 @@ func (t *Tracker) make(stage core.Stage, name leafName, need controllers) (l *le
 				unix.Rmdir(l.path)
 			}
 			l.close()
-			tried = append(tried, refusal{base, stepJoin, errnoOf(err)})
+			tried = append(tried, refusal{base, stepJoin, errnoOf(err), errors.Is(err, errKilledAtBirth)})
 			continue
 		}
 		t.mu.Lock()
@@ -160,13 +160,23 @@ func join(cgroup int) error {
 	pid, err := syscall.ForkExec(notADirectory, []string{"pinfold-probe"}, &syscall.ProcAttr{
 		Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: cgroup},
 	})
-	switch {
-	case errors.Is(err, syscall.ENOTDIR):
+	if errors.Is(err, syscall.ENOTDIR) {
 		return nil
-	case err == nil:
-		var status syscall.WaitStatus
-		syscall.Wait4(pid, &status, 0, nil)
-		return errors.New("executing " + notADirectory + " worked, which cannot be")
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	// No answer came from the execve, so the child was ended before.
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(pid, &status, 0, nil)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	return errKilledAtBirth
 }
+
+// errKilledAtBirth is what comes of starting a process in a cgroup that was not
+// killed as often as the parent's own cgroup was (see Kill).
+var errKilledAtBirth = errors.New("cgroup: the process was killed at its birth")

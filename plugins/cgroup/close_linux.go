@@ -12,6 +12,9 @@ import (
 
 // Close implements [core.Tracker]. The kernel removes a cgroup only while no
 // process is in it or below it, so a session that Close removed is proved empty.
+//
+// If processes survive, the session stays, but only to be closed: on current
+// kernels no process can be born in it any more (see Kill).
 func (t *Tracker) Close(ctx context.Context, h core.Handle) (*core.KillReport, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
@@ -42,7 +45,7 @@ func (t *Tracker) remove(ctx context.Context, l *leaf) (*core.KillReport, error)
 		if !errors.Is(err, unix.EBUSY) {
 			return total, failure(core.StageClose, core.ErrNotPermitted, l.path, err, "removing the session's cgroup")
 		}
-		report, err := t.end(ctx, core.StageClose, l)
+		report, err := t.end(ctx, core.StageClose, l, t.killName)
 		total.Killed += report.Killed
 		total.Survivors = report.Survivors
 		if total.Processes == nil {

@@ -32,6 +32,8 @@ type refusal struct {
 	directory string
 	step      step
 	errno     syscall.Errno
+	// killed: the new process was killed at its birth.
+	killed bool
 }
 
 // A step is one of the things that it takes to make a session.
@@ -41,10 +43,6 @@ const (
 	stepMake step = "make a cgroup"
 	stepJoin step = "start a process in a new cgroup"
 )
-
-func (r refusal) String() string {
-	return fmt.Sprintf("%s below %q: %v", r.step, r.directory, r.errno)
-}
 
 // remedies say what a person can do about a refusal. The first that fits is
 // taken; the last one always does.
@@ -91,6 +89,11 @@ func refused(stage core.Stage, tried []refusal) *core.Error {
 			e.Reason, e.Remedy = r.reason, r.remedy
 			break
 		}
+	}
+	if first.killed {
+		e.Reason = core.ErrUnsupported
+		e.Detail += ": it is killed at its birth"
+		e.Remedy = "the cgroup that this program runs in was killed once (cgroup.kill), after which Linux lets it start nothing in other cgroups: start the program in a new one"
 	}
 	return e
 }

@@ -16,6 +16,15 @@ import (
 // Kill implements [core.Tracker]. Its outcome is [core.ProvedEmpty] or
 // [core.GaveUp]: the kernel says whether a process is left.
 //
+// It kills the members one by one, in rounds, and not by cgroup.kill: that
+// would make the session useless. A cgroup counts how often it was killed. To
+// catch forks in flight, the kernel compares the count before and after a fork,
+// and since Linux 6.14 (and in the stable series since early 2025) it takes the
+// first of the two from the parent's cgroup even if the child is cloned into
+// another (cgroup_css_set_fork in kernel/cgroup/cgroup.c). So whoever is born
+// from outside into a cgroup that was killed once is killed at birth, for ever.
+// Close has no such worry.
+//
 // If the tracker itself or its host is in the session, which only a process
 // outside of every constraint can have done, all others are killed, these are
 // not, and they are reported as survivors.
@@ -30,12 +39,14 @@ func (t *Tracker) Kill(ctx context.Context, h core.Handle) (*core.KillReport, er
 		return nil, err
 	}
 	defer l.close()
-	return t.end(ctx, core.StageKill, l)
+	return t.end(ctx, core.StageKill, l, "")
 }
 
-// end kills every member until there is none or ctx ends.
-func (t *Tracker) end(ctx context.Context, stage core.Stage, l *leaf) (*core.KillReport, error) {
-	k := &killing{leaf: l, killName: t.killName, seen: map[int]struct{}{}}
+// end kills every member until there is none or ctx ends. With the name of the
+// file that kills a cgroup at once it uses that, after which nobody should be
+// born in the session.
+func (t *Tracker) end(ctx context.Context, stage core.Stage, l *leaf, killName string) (*core.KillReport, error) {
+	k := &killing{leaf: l, killName: killName, seen: map[int]struct{}{}}
 	err := k.run(ctx)
 	if err != nil {
 		if populated, lookErr := l.populated(); errors.Is(lookErr, errGone) || lookErr == nil && !populated {
@@ -53,16 +64,17 @@ func (t *Tracker) end(ctx context.Context, stage core.Stage, l *leaf) (*core.Kil
 // A killing is one attempt to end every member of a session.
 type killing struct {
 	*leaf
-	killName string
+	killName string // empty to kill one by one
 	report   core.KillReport
 	seen     map[int]struct{} // every member seen alive
 	spared   []int            // members that are never killed
-	oneByOne bool             // the kernel cannot kill the cgroup at once
+	rounds   int
+	frozen   bool // by this attempt
 }
 
-// After cgroup.kill a second strike is needed only if a process was put into the
-// cgroup meanwhile, by its host or by a process that is not confined. Killing
-// one by one needs several: the cgroup freezes while its members still fork.
+// How long a round has to take effect before the next. After cgroup.kill a
+// second round is needed only if a process was put into the cgroup meanwhile.
+// Killing one by one needs a second one whenever a member forked.
 const (
 	roundAtOnce   = 50 * time.Millisecond
 	roundOneByOne = 2 * time.Millisecond
@@ -70,11 +82,11 @@ const (
 
 func (k *killing) run(ctx context.Context) error {
 	defer func() {
-		if k.oneByOne {
+		if k.frozen {
 			writeFile(k.fd, "cgroup.freeze", "0")
 		}
 	}()
-	for {
+	for ; ; k.rounds++ {
 		text, err := k.events()
 		if err != nil {
 			return err
@@ -85,12 +97,9 @@ func (k *killing) run(ctx context.Context) error {
 		if err := k.look(ctx); err != nil {
 			return err
 		}
-		if err := k.strike(ctx); err != nil {
+		round, err := k.strike(ctx)
+		if err != nil {
 			return err
-		}
-		round := roundAtOnce
-		if k.oneByOne {
-			round = roundOneByOne
 		}
 		empty, err := k.waitEmpty(ctx, round)
 		if err != nil || empty {
@@ -138,24 +147,24 @@ func (k *killing) mustSpare(pid int) bool {
 	return false
 }
 
-// strike sends SIGKILL to every member. cgroup.kill does so for the whole tree
-// at once, and forks in flight do not escape it (Linux 5.14).
-func (k *killing) strike(ctx context.Context) error {
-	if len(k.spared) == 0 && !k.oneByOne {
+// strike sends SIGKILL to every member, and returns how long to wait for it to
+// take effect. cgroup.kill does it for the whole tree at once, and forks in
+// flight do not escape it (Linux 5.14).
+func (k *killing) strike(ctx context.Context) (time.Duration, error) {
+	if len(k.spared) == 0 && k.killName != "" {
 		err := writeFile(k.fd, k.killName, "1")
 		switch {
 		case err == nil:
-			return nil
+			return roundAtOnce, nil
 		case errors.Is(err, unix.ENODEV):
-			return errGone
+			return 0, errGone
 		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP):
-			// Before 5.14, or the cgroup was made threaded while it was empty.
+			k.killName = "" // before 5.14, or the cgroup was made threaded while it was empty
 		default:
-			return err
+			return 0, err
 		}
 	}
-	k.oneByOne = true
-	return k.killOneByOne(ctx)
+	return roundOneByOne, k.killOneByOne(ctx)
 }
 
 // waitEmpty waits until no process is left, for a limited time.

@@ -9,19 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killOneByOne kills members where the kernel cannot kill a cgroup at once
-// (before Linux 5.14), or where some of them are to be spared.
+// killOneByOne kills members where the cgroup is not to be killed at once, where
+// the kernel cannot (before Linux 5.14), or where some members are to be spared.
 //
-// The cgroup is frozen first, so that nobody forks any more; SIGKILL reaches
-// frozen processes (Linux 5.2, cgroup-v2.rst). It is not waited for: a member
-// that is not frozen yet may fork, and the child, born in the same cgroup, is
-// seen by the next round. With members to be spared it is not frozen, since they
+// If the first round was not enough, members fork, and the cgroup is frozen so
+// that they no longer can; SIGKILL reaches frozen processes (cgroup-v2.rst,
+// cgroup.freeze, Linux 5.2). That the freeze is complete is not waited for: a
+// child of a member that is not frozen yet is born in the same cgroup, and the
+// next round sees it. With members to be spared there is no freeze, since they
 // may be the tracker and its host.
 func (k *killing) killOneByOne(ctx context.Context) error {
-	if len(k.spared) == 0 {
-		if err := writeFile(k.fd, "cgroup.freeze", "1"); err != nil && !isGone(err) {
+	if k.rounds > 0 && len(k.spared) == 0 && !k.frozen {
+		err := writeFile(k.fd, "cgroup.freeze", "1")
+		if err != nil && !isGone(err) {
 			return err
 		}
+		k.frozen = err == nil
 	}
 	pids, err := k.members(ctx)
 	if err != nil {
