@@ -16,7 +16,7 @@ import (
 )
 
 // cgroup2 is where the cgroup v2 filesystem is mounted.
-func cgroup2(t *testing.T) string {
+func cgroup2(t testing.TB) string {
 	t.Helper()
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
