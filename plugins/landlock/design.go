@@ -31,6 +31,7 @@ var (
 	truncation   = rights{fs: syscall.AccessFSTruncate}
 	moving       = rights{fs: syscall.AccessFSRefer}
 	tcpPorts     = rights{net: syscall.AccessNetBindTCP | syscall.AccessNetConnectTCP}
+	udpPorts     = rights{net: syscall.AccessNetBindUDP | syscall.AccessNetConnectSendUDP}
 	signalScope  = rights{scoped: syscall.ScopeSignal}
 	abstractUnix = rights{scoped: syscall.ScopeAbstractUnixSocket}
 	pathUnix     = rights{fs: syscall.AccessFSResolveUnix, scoped: syscall.ScopeAbstractUnixSocket}
@@ -68,8 +69,7 @@ func (d *design) handledRights() rights {
 			syscall.AccessFSMakeChar | syscall.AccessFSMakeBlock | syscall.AccessFSIoctlDev
 	}
 	if p.Network.Mode == core.NetworkNone || p.Network.Mode == core.NetworkPorts {
-		want.net = syscall.AccessNetBindTCP | syscall.AccessNetConnectTCP |
-			syscall.AccessNetBindUDP | syscall.AccessNetConnectSendUDP
+		want = want.union(tcpPorts).union(udpPorts)
 	}
 	if p.Unix.Mode == core.UnixNone {
 		want = want.union(pathUnix)

@@ -33,7 +33,7 @@ func (d *design) findings() []core.Finding {
 		}
 		f := report(d)
 		f.Dimension = dim
-		if f.Level == core.Enforced || f.Level == core.Partial {
+		if f.Observed == "" {
 			f.Observed = d.observed(f.Mechanism)
 		}
 		all = append(all, f)
@@ -86,8 +86,11 @@ func networkFinding(d *design) core.Finding {
 	case p.Mode == core.NetworkUnconfined:
 		return notAsked("the policy does not confine the network", "give the policy a network mode")
 	case d.filter == nil && d.handles(tcpPorts) && p.Mode != core.NetworkAll:
-		f := d.lacksFilter(core.Partial,
-			"only TCP is held: UDP, multipath TCP, raw, packet and every other kind of socket can be used")
+		gap := "only TCP is held: UDP, multipath TCP, raw, packet and every other kind of socket can be used"
+		if d.handles(udpPorts) {
+			gap = "only TCP and UDP are held: multipath TCP, raw, packet and every other kind of socket can be used"
+		}
+		f := d.lacksFilter(core.Partial, gap)
 		f.Mechanism = d.mechanism(true, false)
 		return f
 	case d.filter == nil:

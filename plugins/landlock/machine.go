@@ -100,7 +100,7 @@ const filterRemedy = "run on a kernel with CONFIG_SECCOMP_FILTER, on amd64 or ar
 func (m *machine) facts() []core.Fact {
 	facts := []core.Fact{
 		{Name: "kernel", Value: "Linux " + m.release},
-		{Name: "Landlock", Value: m.observedLandlock()},
+		{Name: "Landlock", Value: strings.TrimPrefix(m.observedLandlock(), "Landlock ")},
 	}
 	if m.landlock == landlockActive {
 		facts = append(facts, core.Fact{Name: "Landlock errata fixed", Value: errataText(m.errata)})
