@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -28,8 +30,10 @@ type Backends struct {
 // A HostWatcher is a backend that has something to do when its host dies. A
 // tracker ends the sessions that the host left.
 type HostWatcher interface {
-	// HostGone is called once, after the last call of the host and just before
-	// the process exits. It has until ctx ends.
+	// HostGone is called once, just before the process exits. Calls of the host
+	// that were in flight have been cancelled and have ended, unless one ignored
+	// its context for five seconds. It has until ctx ends, and nobody reads what
+	// it logs.
 	HostGone(ctx context.Context) error
 }
 
@@ -78,6 +82,9 @@ func serve(b Backends) error {
 	if err != nil {
 		return err
 	}
+	// Standard error ends with the host. A write to it would then end this
+	// process by SIGPIPE, in the middle of what HostGone does; caught, it fails.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	s := newServer(b, line)
 	go s.followHost(line)
 	go s.followSignals()
@@ -99,7 +106,14 @@ func serve(b Backends) error {
 			))
 		},
 	})
-	s.drained.Wait()
+	select {
+	case <-line.Done():
+		select {} // followHost ends the process
+	default:
+	}
+	if !s.served() {
+		return errors.New("the connection for the host could not be set up")
+	}
 	return nil
 }
 
@@ -107,8 +121,13 @@ func serve(b Backends) error {
 // it live on for ever.
 func (s *server) followHost(line *lifeline.Conn) {
 	<-line.Done()
-	s.drained.Add(1) // never done: this function ends the process itself
+	// This cuts the calls in flight. Those that do not end for it may still be
+	// making what HostGone is there to remove.
 	s.stop(0)
+	select {
+	case <-s.idle:
+	case <-time.After(drainTime):
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), hostGoneTime)
 	defer cancel()
 	status := 0

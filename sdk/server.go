@@ -25,8 +25,6 @@ type server struct {
 	confiner *confinerServer
 	tracker  *trackerServer
 
-	drained sync.WaitGroup // holds serve back while stop runs
-
 	mu       sync.Mutex
 	grpc     *grpc.Server
 	stopping bool
@@ -80,8 +78,6 @@ func (s *server) followSignals() {
 // stop refuses new calls, lets those in flight go on for patience, and then ends
 // the connection, which makes go-plugin's Serve return.
 func (s *server) stop(patience time.Duration) {
-	s.drained.Add(1)
-	defer s.drained.Done()
 	s.mu.Lock()
 	if !s.stopping {
 		s.stopping = true
@@ -100,6 +96,13 @@ func (s *server) stop(patience time.Duration) {
 	if g != nil {
 		g.Stop()
 	}
+}
+
+// served reports whether the process got as far as serving.
+func (s *server) served() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.grpc != nil
 }
 
 func (s *server) enter() error {

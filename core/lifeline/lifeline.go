@@ -171,6 +171,9 @@ func (c *Conn) receiveAll() error {
 func (c *Conn) keep(id uint64, f *os.File) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if id == 0 {
+		return errors.New("lifeline: a file without an id")
+	}
 	if c.arrived[id] != nil {
 		return fmt.Errorf("lifeline: file %d arrived twice", id)
 	}

@@ -2,27 +2,12 @@ package backend
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/grpc"
 
 	"github.com/pinfold/pinfold/core"
 	"github.com/pinfold/pinfold/core/backendpb"
 	"github.com/pinfold/pinfold/core/wire"
-)
-
-// Deadlines of the calls. They bound a hang; an answer normally takes well under
-// a millisecond. Kill and Close wait for processes to die, and Sweep for those of
-// many sessions.
-const (
-	describeLimit = 2 * time.Second
-	probeLimit    = 10 * time.Second
-	planLimit     = 10 * time.Second
-	openLimit     = 5 * time.Second
-	verifyLimit   = 2 * time.Second
-	listLimit     = 10 * time.Second
-	killLimit     = 15 * time.Second
-	sweepLimit    = 60 * time.Second
 )
 
 // Confiner returns the backend as a confiner. If it is none, the methods fail
@@ -34,7 +19,7 @@ type confiner struct{ *Supervisor }
 var _ core.Confiner = confiner{}
 
 func (c confiner) Describe(ctx context.Context) (d *core.Description, err error) {
-	err = c.call(ctx, core.StageBackend, describeLimit, func(ctx context.Context, g *generation) error {
+	err = c.call(ctx, core.StageBackend, c.limits.describe, func(ctx context.Context, g *generation) error {
 		d, err = describe(ctx, backendpb.NewConfinerClient(g.conn).Describe)
 		return err
 	})
@@ -42,7 +27,7 @@ func (c confiner) Describe(ctx context.Context) (d *core.Description, err error)
 }
 
 func (c confiner) Probe(ctx context.Context) (p *core.Capability, err error) {
-	err = c.call(ctx, core.StageProbe, probeLimit, func(ctx context.Context, g *generation) error {
+	err = c.call(ctx, core.StageProbe, c.limits.probe, func(ctx context.Context, g *generation) error {
 		p, err = probe(ctx, backendpb.NewConfinerClient(g.conn).Probe)
 		return err
 	})
@@ -51,7 +36,7 @@ func (c confiner) Probe(ctx context.Context) (p *core.Capability, err error) {
 
 func (c confiner) Plan(ctx context.Context, request *core.PlanRequest) (plan *core.Plan, err error) {
 	m := wire.FromPlanRequest(request)
-	err = c.call(ctx, core.StagePlan, planLimit, func(ctx context.Context, g *generation) error {
+	err = c.call(ctx, core.StagePlan, c.limits.plan, func(ctx context.Context, g *generation) error {
 		response, err := unary(ctx, method(backendpb.NewConfinerClient(g.conn).Plan), m)
 		if err == nil {
 			plan, err = wire.ToPlan(ctx, response, g.line)

@@ -11,16 +11,23 @@
 //
 //   - A backend must not outlive its host: each gets a lifeline (core/lifeline)
 //     and ends at its end of file.
-//   - A backend's death must be noticed at once, even while a grandchild holds
-//     its standard output: the lifeline's end of file counts, not Exited.
+//   - A backend's death must be noticed at once, even while a descendant of it
+//     holds its standard output: the lifeline's end of file or the process's own
+//     end counts, not Exited, and the outputs are read only a little longer.
 //   - Nobody but the host may call: both ends check the peer's pid
 //     (core/peercred), and the socket lies in a directory of mode 0700.
 //   - go-plugin hands the host's standard input and environment to a backend:
 //     the process is started by a runner of this package, which does neither.
+//   - Anything on standard output before the handshake makes go-plugin give up:
+//     the runner passes on the handshake alone.
 //   - A graceful stop cuts calls in flight: the supervisor sends SIGTERM, and
 //     the SDK drains.
-//   - A client is single-use: each start makes a new one.
-//   - Reattaching is not used: a backend holds no state, so it is restarted.
-//   - The broker is not used, and neither are go-plugin's synchronised output
-//     streams: logs are lines on standard error.
+//   - Only the handshake has a time-out: a start as a whole has one here.
+//   - A backend that dies between handshake and connection leaves go-plugin's
+//     connection and broker behind in the host: both are taken hold of by an
+//     interceptor, which closes the one and keeps the other from starting.
+//   - A client is single-use: each start makes a new one. Reattaching is not
+//     used: a backend holds no state, so it is restarted.
+//   - The broker is not used. What a backend prints over go-plugin's
+//     synchronised streams is logged; logs proper are lines on standard error.
 package backend

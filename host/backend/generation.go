@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/pinfold/pinfold/core/lifeline"
 	"github.com/pinfold/pinfold/core/peercred"
@@ -19,11 +24,6 @@ import (
 )
 
 const (
-	// startTimeout bounds a backend's start up to its handshake. A cold start
-	// takes some milliseconds; a loaded machine takes longer.
-	startTimeout = 5 * time.Second
-	// endTimeout is how long a backend may take to finish its calls.
-	endTimeout = 6 * time.Second
 	// maxSocketPath is the shortest limit of the systems: 104 bytes on macOS
 	// with the final NUL, 108 on Linux (unix(7)).
 	maxSocketPath = 103
@@ -34,30 +34,50 @@ const (
 
 // generation is one process of a backend, from its start to its end.
 type generation struct {
-	conn   *grpc.ClientConn
 	line   *lifeline.Conn
-	alive  context.Context // cancelled at the end of the lifeline
-	client *plugin.Client
 	proc   *process
+	client *plugin.Client
+	// dir is the directory with the backend's socket.
+	dir string
+
+	conn *grpc.ClientConn
+
+	mu    sync.Mutex
+	conns []*grpc.ClientConn // every one that go-plugin has made
+
+	alive context.Context // cancelled when the process is dead
+	died  context.CancelFunc
 }
 
 // start starts program and waits for its handshake.
-func start(program Program, socketDir string, env []string, logger hclog.Logger) (*generation, error) {
+func start(program Program, socketDir string, env []string, limit time.Duration, logger hclog.Logger) (*generation, error) {
 	if len(socketDir)+socketNameRoom > maxSocketPath {
-		return nil, fmt.Errorf("the directory %q for the backend's socket makes a path longer than %d bytes; "+
+		return nil, fmt.Errorf("the directory %q for the backend's socket makes a path longer than %d bytes: "+
 			"set XDG_RUNTIME_DIR or TMPDIR to a shorter one", socketDir, maxSocketPath)
 	}
 	line, backendEnd, err := lifeline.Pair()
 	if err != nil {
 		return nil, err
 	}
-	alive, died := context.WithCancel(context.Background())
-	go func() {
-		<-line.Done()
-		died()
-	}()
-	g := &generation{line: line, alive: alive}
-	g.client = plugin.NewClient(&plugin.ClientConfig{
+	proc, err := newProcess(program, backendEnd, logger)
+	if err != nil {
+		line.Close()
+		return nil, err
+	}
+	g := &generation{line: line, proc: proc}
+	g.alive, g.died = context.WithCancel(context.Background())
+	g.client = plugin.NewClient(g.config(socketDir, env, limit, logger))
+	if err := g.connect(limit); err != nil {
+		err = g.explain(err)
+		g.end(0)
+		return nil, err
+	}
+	go g.follow()
+	return g, nil
+}
+
+func (g *generation) config(socketDir string, env []string, limit time.Duration, logger hclog.Logger) *plugin.ClientConfig {
+	return &plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			ProtocolVersion:  wire.ProtocolVersion,
 			MagicCookieKey:   wire.CookieKey,
@@ -65,59 +85,135 @@ func start(program Program, socketDir string, env []string, logger hclog.Logger)
 		},
 		Plugins:          plugin.PluginSet{wire.PluginName: connection{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		StartTimeout:     startTimeout,
+		StartTimeout:     limit,
 		SkipHostEnv:      true,
 		Logger:           logger,
+		// What a backend prints after Serve comes over the connection.
+		SyncStdout:       g.proc.stray,
+		SyncStderr:       g.proc.stray,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketDir},
-		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
-			var err error
-			g.proc, err = newProcess(program, append(env, spec.Env...), backendEnd)
-			return g.proc, err
+		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
+			g.dir = dir
+			g.proc.cmd.Env = append(append([]string(nil), env...), spec.Env...)
+			return g.proc, nil
 		},
 		GRPCDialOptions: []grpc.DialOption{
-			grpc.WithTransportCredentials(peercred.New(func() (int, error) { return g.proc.pid() })),
+			grpc.WithTransportCredentials(peercred.New(g.proc.pid)),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
+			grpc.WithStreamInterceptor(g.stream),
 		},
-	})
-	if g.conn, err = dispense(g.client); err != nil {
-		backendEnd.Close()
-		g.end(0)
-		return nil, err
 	}
-	return g, nil
 }
 
-func dispense(client *plugin.Client) (*grpc.ClientConn, error) {
-	protocol, err := client.Client()
+// connect starts the process and connects to it, both within limit. go-plugin
+// itself bounds the handshake but not the connection, and a process that stops
+// in between would hold it for gRPC's 20 seconds.
+func (g *generation) connect(limit time.Duration) error {
+	watchdog := time.AfterFunc(limit, func() { g.proc.Kill(context.Background()) })
+	protocol, err := g.client.Client()
+	if !watchdog.Stop() {
+		return fmt.Errorf("it did not connect within %v", limit)
+	}
 	if err != nil {
-		return nil, err
+		return handshakeError(err, limit)
 	}
 	raw, err := protocol.Dispense(wire.PluginName)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	conn, ok := raw.(*grpc.ClientConn)
 	if !ok {
-		return nil, errors.New("the connection is not gRPC")
+		return errors.New("the connection is not gRPC")
 	}
-	return conn, nil
+	g.conn = conn
+	return nil
 }
 
-// dead reports whether the process has closed its end of the lifeline.
+// handshakeError says in this project's words what go-plugin says of a program
+// that is no backend.
+func handshakeError(err error, limit time.Duration) error {
+	switch text := err.Error(); {
+	case strings.HasPrefix(text, "Unrecognized remote plugin message"), strings.HasPrefix(text, "plugin exited before"):
+		return errors.New("it ended its output without the handshake of a backend")
+	case strings.HasPrefix(text, "timeout while waiting"):
+		return fmt.Errorf("it did not connect within %v", limit)
+	}
+	return err
+}
+
+// stream is the interceptor of streams. It keeps go-plugin's broker from opening
+// one: it is not used, and its goroutines outlive a backend that dies between
+// handshake and connection. In that case go-plugin also drops the connection
+// without closing it, so the connection is kept here.
+func (g *generation) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string,
+	streamer grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	g.keep(conn)
+	if method == "/plugin.GRPCBroker/StartStream" {
+		return nil, status.Error(codes.Unimplemented, "the broker is not used")
+	}
+	return streamer(ctx, desc, conn, method, options...)
+}
+
+func (g *generation) keep(conn *grpc.ClientConn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !slices.Contains(g.conns, conn) {
+		g.conns = append(g.conns, conn)
+	}
+}
+
+// follow declares the generation dead as soon as the process has ended or has
+// closed its lifeline, whichever comes first: a descendant that holds one of its
+// descriptors delays nothing.
+func (g *generation) follow() {
+	select {
+	case <-g.line.Done():
+	case <-g.proc.exited:
+	}
+	g.died()
+}
+
+// dead reports whether the process is dead.
 func (g *generation) dead() bool { return g.alive.Err() != nil }
+
+// explain adds to the error of a start how the process ended.
+func (g *generation) explain(err error) error {
+	select {
+	case <-g.proc.started:
+	default:
+		return err // nothing ran
+	}
+	if g.proc.cmd.Process == nil {
+		return err
+	}
+	g.proc.Kill(context.Background())
+	return fmt.Errorf("%w (%s)", err, g.proc.epitaph(epitaphLimit))
+}
 
 // end ends the process: in order if it does within patience, else by force. It
 // may be called more than once.
 func (g *generation) end(patience time.Duration) {
-	if g.proc != nil {
+	select {
+	case <-g.proc.started:
 		if patience > 0 {
 			g.proc.end(patience)
 		} else {
 			g.proc.Kill(context.Background())
 		}
+	default:
+		g.proc.abandon()
 	}
 	g.client.Kill()
+	g.mu.Lock()
+	for _, conn := range g.conns {
+		conn.Close()
+	}
+	g.mu.Unlock()
 	g.line.Close()
+	g.died()
+	if g.dir != "" {
+		os.RemoveAll(g.dir)
+	}
 }
 
 // connection is a plugin.GRPCPlugin that hands out the connection itself.

@@ -7,10 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin/runner"
 
 	"github.com/pinfold/pinfold/core/lifeline"
@@ -18,16 +18,19 @@ import (
 
 // process is a backend's process, as go-plugin's runner. It differs from
 // go-plugin's own in that the process has an empty standard input, an explicit
-// environment, a session of its own and a lifeline.
+// environment, a session of its own and a lifeline; that it is reaped when it
+// ends, and not when its outputs do; and that its last words are kept.
 type process struct {
 	cmd    *exec.Cmd
 	line   *os.File // the backend's end of the lifeline, ours until Start
-	stdout io.ReadCloser
-	stderr io.ReadCloser
+	stdout *pipe
+	stderr *pipe
+	record *record
+	stray  io.Writer // takes what is printed elsewhere than on standard error
 
 	started chan struct{} // closed when Start has returned
-	exited  chan struct{} // closed when Wait has returned
-	once    sync.Once
+	exited  chan struct{} // closed when the process was reaped
+	err     error         // how it ended; set before exited is closed
 }
 
 var _ runner.Runner = (*process)(nil)
@@ -35,41 +38,74 @@ var _ runner.Runner = (*process)(nil)
 // lifelineFD is where the one extra file of an exec.Cmd appears.
 const lifelineFD = 3
 
-func newProcess(program Program, env []string, line *os.File) (*process, error) {
+// newProcess takes over line.
+func newProcess(program Program, line *os.File, logger hclog.Logger) (*process, error) {
 	cmd := exec.Command(program.Path, program.Args...)
-	cmd.Env = append(env, lifeline.EnvKey+"="+strconv.Itoa(lifelineFD))
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{line}
 	cmd.SysProcAttr = ownSession()
-	p := &process{cmd: cmd, line: line, started: make(chan struct{}), exited: make(chan struct{})}
+	p := &process{
+		cmd: cmd, line: line, record: &record{},
+		started: make(chan struct{}), exited: make(chan struct{}),
+	}
+	p.stray = io.MultiWriter(p.record, logger.StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}))
 	var err error
-	if p.stdout, err = cmd.StdoutPipe(); err != nil {
-		return nil, err
+	if p.stdout, err = newPipe(); err == nil {
+		if p.stderr, err = newPipe(); err == nil {
+			cmd.Stdout, cmd.Stderr = p.stdout.write, p.stderr.write
+			return p, nil
+		}
+		p.stdout.Close()
 	}
-	if p.stderr, err = cmd.StderrPipe(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	line.Close()
+	return nil, err
+}
+
+// abandon releases what a process holds that was never started.
+func (p *process) abandon() {
+	p.line.Close()
+	p.stdout.Close()
+	p.stderr.Close()
 }
 
 // Start implements [runner.Runner].
 func (p *process) Start(context.Context) error {
 	defer close(p.started)
-	defer p.line.Close()
-	return p.cmd.Start()
+	p.cmd.Env = append(p.cmd.Env, lifeline.EnvKey+"="+strconv.Itoa(lifelineFD))
+	err := p.cmd.Start()
+	if err != nil {
+		p.abandon()
+		return err
+	}
+	p.line.Close()
+	p.stdout.write.Close()
+	p.stderr.write.Close()
+	go p.reap()
+	return nil
 }
 
-// Wait implements [runner.Runner]. go-plugin calls it once, after both pipes
-// have ended.
+func (p *process) reap() {
+	p.err = p.cmd.Wait()
+	deadline := time.Now().Add(outputGrace)
+	p.stdout.read.SetReadDeadline(deadline)
+	p.stderr.read.SetReadDeadline(deadline)
+	close(p.exited)
+}
+
+// Wait implements [runner.Runner]. go-plugin calls it once, after it has read
+// both outputs to their end.
 func (p *process) Wait(context.Context) error {
-	defer p.once.Do(func() { close(p.exited) })
-	return p.cmd.Wait()
+	<-p.exited
+	p.stdout.Close()
+	p.stderr.Close()
+	return p.err
 }
 
 // Kill implements [runner.Runner].
 func (p *process) Kill(context.Context) error { return p.signal(syscall.SIGKILL) }
 
 func (p *process) signal(sig syscall.Signal) error {
+	<-p.started
 	if p.cmd.Process == nil {
 		return nil
 	}
@@ -93,6 +129,27 @@ func (p *process) end(patience time.Duration) {
 	p.signal(syscall.SIGKILL)
 }
 
+// epitaph says how the process ended and what it said last, as far as both can
+// be found out within patience: "exit status 2, after it said …".
+func (p *process) epitaph(patience time.Duration) string {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	text := "it did not end"
+	select {
+	case <-p.exited:
+		text = p.cmd.ProcessState.String()
+	case <-ctx.Done():
+	}
+	select {
+	case <-p.stderr.ended:
+	case <-ctx.Done():
+	}
+	if words := p.record.String(); words != "" {
+		text += ", after it said " + words
+	}
+	return text
+}
+
 // pid returns the process's id once it is started.
 func (p *process) pid() (int, error) {
 	<-p.started
@@ -103,10 +160,10 @@ func (p *process) pid() (int, error) {
 }
 
 // Stdout implements [runner.Runner].
-func (p *process) Stdout() io.ReadCloser { return p.stdout }
+func (p *process) Stdout() io.ReadCloser { return handshake(p.stdout, p.stray) }
 
 // Stderr implements [runner.Runner].
-func (p *process) Stderr() io.ReadCloser { return p.stderr }
+func (p *process) Stderr() io.ReadCloser { return teed{p.stderr, p.record} }
 
 // Name implements [runner.Runner].
 func (p *process) Name() string { return p.cmd.Path }
@@ -119,10 +176,8 @@ func (p *process) ID() string {
 	return strconv.Itoa(p.cmd.Process.Pid)
 }
 
-// Diagnose implements [runner.Runner].
-func (p *process) Diagnose(context.Context) string {
-	return "see whether it runs: pinfold backend describe " + p.cmd.Path
-}
+// Diagnose implements [runner.Runner]; the error has the epitaph instead.
+func (p *process) Diagnose(context.Context) string { return "" }
 
 // PluginToHost implements [runner.Runner]: both sides see the same filesystem.
 func (p *process) PluginToHost(network, address string) (string, string, error) {

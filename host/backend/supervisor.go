@@ -27,15 +27,22 @@ type Supervisor struct {
 	socketDir string
 	env       []string
 	logger    hclog.Logger
-
-	starting sync.Mutex // held while a process is being started
+	limits    limits
 
 	mu      sync.Mutex
 	current *generation
+	launch  *launch // the start that is under way, if one is
 	misses  int
 	starts  int
 	closed  bool
-	ending  sync.WaitGroup
+	running sync.WaitGroup // starts under way and processes that are being ended
+}
+
+// launch is the start of a process, which every call that needs it waits for.
+type launch struct {
+	done chan struct{} // closed when g and err are set
+	g    *generation
+	err  error
 }
 
 // New returns a supervisor of program, which is started by the first call. Its
@@ -43,7 +50,7 @@ type Supervisor struct {
 // grants. The logger receives the backend's own log.
 func New(program Program, socketDir string, logger hclog.Logger) *Supervisor {
 	return &Supervisor{
-		program: program, socketDir: socketDir, logger: logger.Named(program.Name),
+		program: program, socketDir: socketDir, logger: logger.Named(program.Name), limits: usualLimits,
 		env: environment(wire.LogLevelKey + "=" + logger.GetLevel().String()),
 	}
 }
@@ -61,87 +68,108 @@ func (s *Supervisor) Starts() int {
 // Start starts the process, if it does not run already, so that the first call
 // need not wait for it.
 func (s *Supervisor) Start() error {
-	_, err := s.acquire()
+	_, err := s.acquire(context.Background())
 	return err
 }
 
 // Close ends the process, letting it finish the calls in flight. Later calls
 // fail with ErrClosed.
 func (s *Supervisor) Close() error {
-	s.starting.Lock()
-	defer s.starting.Unlock()
 	s.mu.Lock()
-	g := s.current
-	s.current, s.closed = nil, true
-	s.mu.Unlock()
-	if g != nil {
-		g.end(endTimeout)
+	s.closed = true
+	if s.current != nil {
+		s.retire(s.current, s.limits.end)
 	}
-	s.ending.Wait()
+	s.mu.Unlock()
+	s.running.Wait()
 	return nil
 }
 
-// acquire returns the running process, starting one if there is none.
-func (s *Supervisor) acquire() (*generation, error) {
-	if g, err := s.running(); g != nil || err != nil {
+// acquire returns the running process, starting one if there is none. A start
+// goes on when ctx ends: it is everybody's.
+func (s *Supervisor) acquire(ctx context.Context) (*generation, error) {
+	g, l, err := s.present()
+	if l == nil {
 		return g, err
 	}
-	s.starting.Lock()
-	defer s.starting.Unlock()
-	if g, err := s.running(); g != nil || err != nil {
-		return g, err
+	select {
+	case <-l.done:
+		return l.g, l.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	g, err := start(s.program, s.socketDir, s.env, s.logger)
-	if err != nil {
-		return nil, &core.Error{
-			Reason: core.ErrUnavailable, Stage: core.StageBackend, Backend: s.program.Name,
-			Detail: fmt.Sprintf("the backend %q does not start", s.program),
-			Remedy: "run it by hand, or see its log with -v", Err: err,
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.current, s.misses = g, 0
-	s.starts++
-	return g, nil
 }
 
-func (s *Supervisor) running() (*generation, error) {
+// present returns the running process, or else the start to wait for.
+func (s *Supervisor) present() (*generation, *launch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, &core.Error{Reason: core.ErrClosed, Stage: core.StageBackend, Backend: s.program.Name, Detail: "the host is closed"}
+		return nil, nil, s.errClosed()
 	}
 	if s.current != nil && s.current.dead() {
-		s.retire(s.current)
+		s.retire(s.current, 0)
 	}
-	return s.current, nil
+	if s.current == nil && s.launch == nil {
+		s.launch = &launch{done: make(chan struct{})}
+		s.running.Add(1)
+		go s.start(s.launch)
+	}
+	return s.current, s.launch, nil
 }
 
-// retire takes g out of service and ends its process. The caller holds s.mu.
-func (s *Supervisor) retire(g *generation) {
+func (s *Supervisor) start(l *launch) {
+	defer s.running.Done()
+	l.g, l.err = start(s.program, s.socketDir, s.env, s.limits.start, s.logger)
+	if l.err != nil {
+		l.err = s.startError(l.err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer close(l.done)
+	s.launch = nil
+	if l.err != nil {
+		return
+	}
+	s.starts++
+	s.current, s.misses = l.g, 0
+	if s.closed {
+		s.retire(l.g, 0)
+		l.g, l.err = nil, s.errClosed()
+	}
+}
+
+// retire takes g out of service and ends its process, with patience if there may
+// be calls in flight. The caller holds s.mu.
+func (s *Supervisor) retire(g *generation, patience time.Duration) {
 	if s.current != g {
 		return
 	}
 	s.current = nil
-	s.ending.Add(1)
+	s.running.Add(1)
 	go func() {
-		defer s.ending.Done()
-		g.end(0)
+		defer s.running.Done()
+		g.end(patience)
 	}()
 }
 
-func (s *Supervisor) discard(g *generation) {
+// replace takes g out of service after a call on it was cut off.
+func (s *Supervisor) replace(g *generation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.retire(g)
+	if g.dead() {
+		s.retire(g, 0)
+	} else {
+		// It says that it is stopping, and other calls may be in flight.
+		s.retire(g, s.limits.end)
+	}
 }
 
 // call makes one call within limit. If the process dies under it, the call is
 // made once more on a new one.
 func (s *Supervisor) call(ctx context.Context, stage core.Stage, limit time.Duration, f func(context.Context, *generation) error) error {
 	for attempt := 1; ; attempt++ {
-		g, err := s.acquire()
+		g, err := s.acquire(ctx)
 		if err != nil {
 			return err
 		}
@@ -149,15 +177,19 @@ func (s *Supervisor) call(ctx context.Context, stage core.Stage, limit time.Dura
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, errDied) && attempt == 1 && ctx.Err() == nil {
-			continue
+		if !errors.Is(err, errDied) {
+			return s.explain(err, stage)
 		}
-		return s.explain(err, stage)
+		if attempt == 2 {
+			return s.deathError(g, stage)
+		}
 	}
 }
 
 var errDied = errors.New("the backend died during the call")
 
+// try makes one call. Its error is ctx's if ctx ended, and errDied if the process
+// did.
 func (s *Supervisor) try(ctx context.Context, g *generation, limit time.Duration, f func(context.Context, *generation) error) error {
 	callCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -172,13 +204,23 @@ func (s *Supervisor) try(ctx context.Context, g *generation, limit time.Duration
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case g.dead() || status.Code(err) == codes.Unavailable:
-		s.discard(g)
-		return fmt.Errorf("%w: %w", errDied, err)
-	case callCtx.Err() != nil:
+		s.replace(g)
+		return errDied
+	case callCtx.Err() != nil, status.Code(err) == codes.DeadlineExceeded:
+		// The backend's clock may be the first to say so.
+		if mine, _ := callCtx.Deadline(); isDeadline(ctx, mine) {
+			return context.DeadlineExceeded
+		}
 		s.missed(g)
 		return fmt.Errorf("the backend did not answer within %v", limit)
 	}
 	return err
+}
+
+// isDeadline reports whether ctx ends at that time.
+func isDeadline(ctx context.Context, at time.Time) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && deadline.Equal(at)
 }
 
 // missed counts a deadline and replaces a process that misses too many.
@@ -189,32 +231,8 @@ func (s *Supervisor) missed(g *generation) {
 		return
 	}
 	if s.misses++; s.misses >= maxMisses {
-		s.retire(g)
+		s.retire(g, 0)
 	}
-}
-
-// explain turns a failed call into an error of this process.
-func (s *Supervisor) explain(err error, stage core.Stage) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	_, err = wire.FromStatus(err)
-	var e *core.Error
-	if errors.As(err, &e) {
-		if e.Backend == "" {
-			e.Backend = s.program.Name
-		}
-		if e.Stage == "" {
-			e.Stage = stage
-		}
-		return err
-	}
-	e = &core.Error{Reason: core.ErrUnavailable, Stage: stage, Backend: s.program.Name, Detail: "the call failed", Err: err}
-	if status.Code(err) == codes.Unimplemented {
-		e.Reason, e.Detail, e.Err = core.ErrUnsupported, "the backend does not have this service", nil
-		e.Remedy = "pinfold backend describe shows what it is"
-	}
-	return e
 }
 
 // unary makes a unary call and refuses a response that is not understood whole.

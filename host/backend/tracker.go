@@ -24,7 +24,7 @@ var _ core.Tracker = tracker{}
 func client(g *generation) backendpb.TrackerClient { return backendpb.NewTrackerClient(g.conn) }
 
 func (t tracker) Describe(ctx context.Context) (d *core.Description, err error) {
-	err = t.call(ctx, core.StageBackend, describeLimit, func(ctx context.Context, g *generation) error {
+	err = t.call(ctx, core.StageBackend, t.limits.describe, func(ctx context.Context, g *generation) error {
 		d, err = describe(ctx, client(g).Describe)
 		return err
 	})
@@ -32,7 +32,7 @@ func (t tracker) Describe(ctx context.Context) (d *core.Description, err error) 
 }
 
 func (t tracker) Probe(ctx context.Context) (p *core.Capability, err error) {
-	err = t.call(ctx, core.StageProbe, probeLimit, func(ctx context.Context, g *generation) error {
+	err = t.call(ctx, core.StageProbe, t.limits.probe, func(ctx context.Context, g *generation) error {
 		p, err = probe(ctx, client(g).Probe)
 		return err
 	})
@@ -41,7 +41,7 @@ func (t tracker) Probe(ctx context.Context) (p *core.Capability, err error) {
 
 func (t tracker) Open(ctx context.Context, request *core.OpenRequest) (opened *core.Opened, err error) {
 	m := wire.FromOpenRequest(request)
-	err = t.call(ctx, core.StageOpen, openLimit, func(ctx context.Context, g *generation) error {
+	err = t.call(ctx, core.StageOpen, t.limits.open, func(ctx context.Context, g *generation) error {
 		response, err := unary(ctx, method(client(g).Open), m)
 		if err == nil {
 			opened, err = wire.ToOpened(ctx, response, g.line)
@@ -53,7 +53,7 @@ func (t tracker) Open(ctx context.Context, request *core.OpenRequest) (opened *c
 
 func (t tracker) Verify(ctx context.Context, h core.Handle, pid int) error {
 	m := &backendpb.VerifyRequest{Handle: wire.FromHandle(h), Pid: int32(pid)}
-	return t.call(ctx, core.StageVerify, verifyLimit, func(ctx context.Context, g *generation) error {
+	return t.call(ctx, core.StageVerify, t.limits.verify, func(ctx context.Context, g *generation) error {
 		_, err := unary(ctx, method(client(g).Verify), m)
 		return err
 	})
@@ -61,7 +61,7 @@ func (t tracker) Verify(ctx context.Context, h core.Handle, pid int) error {
 
 func (t tracker) List(ctx context.Context, h core.Handle) (list []core.Process, err error) {
 	m := &backendpb.ListRequest{Handle: wire.FromHandle(h)}
-	err = t.call(ctx, core.StageList, listLimit, func(ctx context.Context, g *generation) error {
+	err = t.call(ctx, core.StageList, t.limits.list, func(ctx context.Context, g *generation) error {
 		list = nil
 		stream, err := client(g).List(ctx, m)
 		return collect(stream, err, func(page *backendpb.ListResponse) error {
@@ -89,7 +89,7 @@ func (t tracker) Close(ctx context.Context, h core.Handle) (*core.KillReport, er
 
 // killing makes a call whose failure may carry a report of what it did do.
 func (t tracker) killing(ctx context.Context, stage core.Stage, f func(context.Context, *generation) (*backendpb.KillReport, error)) (report *core.KillReport, err error) {
-	err = t.call(ctx, stage, killLimit, func(ctx context.Context, g *generation) error {
+	err = t.call(ctx, stage, t.limits.kill, func(ctx context.Context, g *generation) error {
 		m, err := f(ctx, g)
 		if err != nil {
 			report, _ = wire.FromStatus(err)
@@ -102,7 +102,7 @@ func (t tracker) killing(ctx context.Context, stage core.Stage, f func(context.C
 }
 
 func (t tracker) Sessions(ctx context.Context) (list []core.SessionStatus, err error) {
-	err = t.call(ctx, core.StageList, listLimit, func(ctx context.Context, g *generation) error {
+	err = t.call(ctx, core.StageList, t.limits.list, func(ctx context.Context, g *generation) error {
 		list = nil
 		stream, err := client(g).Sessions(ctx, &backendpb.SessionsRequest{})
 		return collect(stream, err, func(page *backendpb.SessionsResponse) error {
@@ -115,7 +115,7 @@ func (t tracker) Sessions(ctx context.Context) (list []core.SessionStatus, err e
 }
 
 func (t tracker) Sweep(ctx context.Context) (report *core.SweepReport, err error) {
-	err = t.call(ctx, core.StageSweep, sweepLimit, func(ctx context.Context, g *generation) error {
+	err = t.call(ctx, core.StageSweep, t.limits.sweep, func(ctx context.Context, g *generation) error {
 		response, err := unary(ctx, method(client(g).Sweep), &backendpb.SweepRequest{})
 		if err == nil {
 			report, err = wire.ToSweepReport(response)
