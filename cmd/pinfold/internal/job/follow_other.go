@@ -1,0 +1,11 @@
+//go:build unix && !linux
+
+package job
+
+// Elsewhere pinfold is stopped by the terminal together with the command, and
+// does not notice when the command stops or goes on by itself.
+
+func (r *Relay) watchStops()   {}
+func (r *Relay) unwatchStops() {}
+func (r *Relay) follow()       {}
+func (r *Relay) continued()    {}
