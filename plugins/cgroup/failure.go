@@ -61,13 +61,13 @@ var remedies = []struct {
 	{"", []syscall.Errno{syscall.EROFS}, core.ErrNotPermitted,
 		"the cgroup filesystem is mounted read-only: run the program where it is mounted read-write, with a cgroup of its own"},
 	{"", []syscall.Errno{syscall.EACCES, syscall.EPERM}, core.ErrNotPermitted,
-		"run the program in a cgroup of its own (systemd-run --user --scope -p Delegate=yes PROGRAM), or as root"},
+		"run the program in a cgroup of its own: systemd-run --user --scope -p Delegate=yes PROGRAM; or run it as root"},
 	{"", []syscall.Errno{syscall.EAGAIN, syscall.ENOSPC, syscall.ENOMEM}, core.ErrUnavailable,
 		"the kernel's limit on cgroups is reached: see cgroup.max.descendants and cgroup.max.depth, and run pinfold sweep"},
 	{"", []syscall.Errno{syscall.EOPNOTSUPP}, core.ErrUnsupported,
-		"the program runs in a threaded cgroup: run it in one of its own (systemd-run --user --scope -p Delegate=yes PROGRAM)"},
+		"the program runs in a threaded cgroup: run it in one of its own: systemd-run --user --scope -p Delegate=yes PROGRAM"},
 	{"", nil, core.ErrUnsupported,
-		"run the program in a cgroup of its own (systemd-run --user --scope -p Delegate=yes PROGRAM), or as root"},
+		"run the program in a cgroup of its own: systemd-run --user --scope -p Delegate=yes PROGRAM; or run it as root"},
 }
 
 // refused returns the error for the refusals of every candidate, the nearest
@@ -82,7 +82,7 @@ func refused(stage core.Stage, tried []refusal) *core.Error {
 		Detail:  fmt.Sprintf("this process may not %s below %q", first.step, first.directory),
 	}
 	if len(tried) > 1 {
-		e.Detail += fmt.Sprintf(", nor below any of the %d cgroups above it", len(tried)-1)
+		e.Detail += ", nor below any cgroup above it"
 	}
 	for _, r := range remedies {
 		if (r.step == "" || r.step == first.step) && (r.errnos == nil || slices.Contains(r.errnos, first.errno)) {
@@ -93,7 +93,7 @@ func refused(stage core.Stage, tried []refusal) *core.Error {
 	if first.killed {
 		e.Reason = core.ErrUnsupported
 		e.Detail += ": it is killed at its birth"
-		e.Remedy = "the cgroup that this program runs in was killed once (cgroup.kill), after which Linux lets it start nothing in other cgroups: start the program in a new one"
+		e.Remedy = "the cgroup that this program runs in was killed once, by way of cgroup.kill, and Linux then lets it start nothing in another: start the program in a new cgroup"
 	}
 	return e
 }

@@ -97,8 +97,8 @@ func numbers(text []byte) []int {
 	return all
 }
 
-// flag returns a value of a file of lines "KEY 0" or "KEY 1".
-func flag(text []byte, key string) bool {
+// isSet returns a value of a file of lines "KEY 0" or "KEY 1".
+func isSet(text []byte, key string) bool {
 	for line := range bytes.Lines(text) {
 		if value, ok := bytes.CutPrefix(line, []byte(key+" ")); ok {
 			return bytes.TrimSpace(value)[0] == '1'

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -58,8 +57,8 @@ func hostile(mode string, args []string) {
 		thread(args[0])
 	case "freezer":
 		freeze(args[0])
-	case "host":
-		host(args)
+	default:
+		asHost(mode, args)
 	}
 	fmt.Fprintf(os.Stderr, "no mode %q\n", mode)
 }
@@ -270,9 +269,4 @@ func freeze(leaf string) {
 	say("ready")
 	os.WriteFile(filepath.Join(leaf, "cgroup.freeze"), []byte("1"), 0)
 	pause()
-}
-
-func fields(s string) (string, string) {
-	before, after, _ := strings.Cut(s, " ")
-	return before, after
 }

@@ -91,7 +91,7 @@ func (k *killing) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !flag(text, "populated") {
+		if !isSet(text, "populated") {
 			return k.thaw(text)
 		}
 		if err := k.look(ctx); err != nil {
@@ -179,7 +179,7 @@ func (k *killing) waitEmpty(ctx context.Context, limit time.Duration) (bool, err
 		if err != nil {
 			return false, err
 		}
-		if !flag(text, "populated") {
+		if !isSet(text, "populated") {
 			return true, k.thaw(text)
 		}
 		if time.Now().After(end) {
@@ -196,7 +196,7 @@ func (k *killing) waitEmpty(ctx context.Context, limit time.Duration) (bool, err
 // thaw undoes a freeze, the tracker's own or one that a process of the session
 // made: a process that is born in a frozen cgroup never gets to its execve.
 func (k *killing) thaw(events []byte) error {
-	if !flag(events, "frozen") {
+	if !isSet(events, "frozen") {
 		return nil
 	}
 	err := writeFile(k.fd, "cgroup.freeze", "0")

@@ -146,5 +146,5 @@ func (l *leaf) populated() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return flag(text, "populated"), nil
+	return isSet(text, "populated"), nil
 }

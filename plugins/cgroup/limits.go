@@ -115,7 +115,7 @@ func limitsFinding(need, got controllers, problem string, v1 map[string]string) 
 	f.Gap = strings.Join(gaps, "; ")
 	f.Observed = "no " + strings.Join(missing.names(), " and no ") + " controller"
 	f.Required = "the " + need.String() + " " + plural(need.count(), "controller", "controllers") + " in cgroup v2"
-	f.Remedy = "run the program in a delegated cgroup (systemd-run --user --scope -p Delegate=yes PROGRAM)"
+	f.Remedy = "run the program in a delegated cgroup: systemd-run --user --scope -p Delegate=yes PROGRAM"
 	for _, name := range missing.names() {
 		if v1[name] != "" {
 			f.Remedy = "start the kernel with systemd.unified_cgroup_hierarchy=1, so that cgroup v2 has the controllers"

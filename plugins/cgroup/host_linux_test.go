@@ -1,3 +1,0 @@
-package cgroup
-
-func host([]string) {}

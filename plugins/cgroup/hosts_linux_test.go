@@ -1,0 +1,100 @@
+package cgroup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/core/owner"
+)
+
+// Programs that are hosts or trackers themselves.
+
+func asHost(mode string, args []string) {
+	switch mode {
+	case "host":
+		say("ready")
+		openAs(args[0], false)
+		openAs(args[1], true)
+		pause()
+	case "host-gone":
+		must(New().HostGone(ctx))
+		say("ready")
+		pause()
+	case "inside":
+		say("ready")
+		moveInside(args[0])
+		pause()
+	case "user":
+		say("ready")
+		asUser(args[0])
+		os.Exit(0)
+	}
+}
+
+// openAs opens a session with a process in it, and says its handle.
+func openAs(id string, detached bool) *core.Opened {
+	session, err := core.ParseSessionID(id)
+	must(err)
+	self, err := owner.Self()
+	must(err)
+	o, err := New().Open(ctx, &core.OpenRequest{Session: session, Owner: self, Detached: detached})
+	must(err)
+	must(inSession(o).Start())
+	text, err := json.Marshal(o.Handle)
+	must(err)
+	say(string(text))
+	return o
+}
+
+func inSession(o *core.Opened) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), modeKey+"=sleep")
+	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(o.Birth.Cgroup.Fd())}
+	return cmd
+}
+
+// moveInside moves the tracker into its own session and has it closed.
+func moveInside(id string) {
+	o := openAs(id, false)
+	must(os.WriteFile(filepath.Join(string(o.Handle.Data), "cgroup.procs"), []byte("0"), 0))
+	report, err := New().Close(ctx, o.Handle)
+	switch {
+	case errors.Is(err, core.ErrSurvivors) && report.Killed == 1 && len(report.Survivors) == 1 && report.Survivors[0].PID == os.Getpid():
+		say("survivors")
+	default:
+		say(fmt.Sprintf("%+v, %v", report, err))
+	}
+}
+
+// asUser goes through a session's life and says how far it got.
+func asUser(id string) {
+	session, err := core.ParseSessionID(id)
+	must(err)
+	self, err := owner.Self()
+	must(err)
+	tr := New()
+	o, err := tr.Open(ctx, &core.OpenRequest{Session: session, Owner: self})
+	if err != nil {
+		var e *core.Error
+		errors.As(err, &e)
+		say(fmt.Sprintf("%s %d %s", e.Reason, e.Errno, e.Path))
+		say(err.Error())
+		return
+	}
+	cmd := inSession(o)
+	must(cmd.Start())
+	must(tr.Verify(ctx, o.Handle, cmd.Process.Pid))
+	all, err := tr.Sessions(ctx)
+	must(err)
+	report, err := tr.Close(ctx, o.Handle)
+	must(err)
+	cmd.Wait()
+	say(fmt.Sprintf("%d session, %v, %d killed", len(all), report.Outcome, report.Killed))
+	say(string(o.Handle.Data))
+}
