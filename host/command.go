@@ -130,6 +130,8 @@ func (c *Cmd) Wait() error {
 	if c.ProcessState != nil {
 		return errors.New("host: Wait was called already")
 	}
+	// The tracker is to see the process before it is reaped and its pid free.
+	<-c.session.verified
 	state, err := c.Process.Wait()
 	if c.ended != nil {
 		close(c.ended)
@@ -142,6 +144,9 @@ func (c *Cmd) Wait() error {
 	c.state, c.elapsed = state, time.Since(c.started)
 	c.mu.Unlock()
 	copyErr := c.streams.wait(c.WaitDelay)
+	if err := c.session.verifyErr; err != nil {
+		return err
+	}
 	if err := c.ctx.Err(); err != nil && !state.Success() {
 		return err
 	}
@@ -171,7 +176,7 @@ func (s *Session) launch(c *Cmd) error {
 	if err != nil {
 		return explainBirth(err)
 	}
-	if err := s.verifyOnce(process.Pid); err != nil {
+	if err := s.verifyFirst(process); err != nil {
 		process.Kill()
 		process.Wait()
 		return err
@@ -184,14 +189,34 @@ func (s *Session) launch(c *Cmd) error {
 	return nil
 }
 
-// verifyOnce asks the tracker whether the session's first process is a member.
+// verifyFirst asks the tracker whether the session's first process is a member.
 // Later ones are born with the very same attributes, of which the kernel refuses
 // a birth that it cannot give in full.
-func (s *Session) verifyOnce(pid int) error {
-	s.verified.Do(func() {
-		s.verify = s.host.Tracker().Verify(context.Background(), s.opened.Handle, pid)
+//
+// A process cloned into a cgroup is a member of that cgroup or does not exist
+// (clone3(2)), so what is left to find out is whether the tracker handed out the
+// right one. That is asked while the command already runs, and Wait has the
+// answer. Any other membership is proved before Start returns.
+func (s *Session) verifyFirst(process *os.Process) error {
+	s.verifying.Do(func() {
+		verify := func() {
+			defer close(s.verified)
+			s.verifyErr = s.host.Tracker().Verify(context.Background(), s.opened.Handle, process.Pid)
+			if s.verifyErr != nil {
+				process.Kill()
+			}
+		}
+		if s.birth.Cgroup == nil {
+			verify()
+			return
+		}
+		go verify()
 	})
-	return s.verify
+	if s.birth.Cgroup == nil {
+		<-s.verified
+		return s.verifyErr
+	}
+	return nil
 }
 
 // birth returns what to start, wrappers in front.

@@ -46,6 +46,8 @@ type Host struct {
 	mu       sync.Mutex
 	sessions map[core.SessionID]*Session
 	closed   bool
+	guess    []core.Constraint // see lastConstraints
+	guessed  bool
 
 	sweepOnce sync.Once
 	sweeping  sync.WaitGroup

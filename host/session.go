@@ -23,9 +23,11 @@ type Session struct {
 	temp   string      // "" if there is none
 	env    []string
 
-	report   Report // complete after Close
-	verified sync.Once
-	verify   error
+	report Report // complete after Close
+
+	verifying sync.Once
+	verified  chan struct{} // closed when verifyErr is final
+	verifyErr error
 
 	mu       sync.Mutex
 	commands []*Cmd
@@ -44,7 +46,7 @@ func (h *Host) Open(ctx context.Context, policy core.Policy) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{host: h, id: core.NewSessionID(), policy: settled}
+	s := &Session{host: h, id: core.NewSessionID(), policy: settled, verified: make(chan struct{})}
 	if err := h.add(s); err != nil {
 		return nil, err
 	}
@@ -64,20 +66,18 @@ func (s *Session) open(ctx context.Context) (err error) {
 		s.policy.Filesystem.Rules = append(s.policy.Filesystem.Rules,
 			core.PathRule{Path: s.temp, Access: core.AllAccess, Origin: "session"})
 	}
-	if s.policy.Confines() {
-		// The confiner starts while the tracker works.
-		go s.host.confiner.Start()
-	}
+	early := s.planEarly(ctx)
 	s.opened, err = s.host.Tracker().Open(ctx, &core.OpenRequest{
 		Session: s.id, Owner: s.host.owner,
 		Limits: core.LimitsPolicy{Processes: s.policy.Limits.Processes, Memory: s.policy.Limits.Memory},
 	})
 	if err != nil {
+		early.discard()
 		return err
 	}
 	plan := &core.Plan{}
 	if s.policy.Confines() {
-		if plan, err = s.makePlan(ctx); err != nil {
+		if plan, err = s.makePlan(ctx, early); err != nil {
 			return err
 		}
 		s.plan = plan
@@ -96,25 +96,6 @@ func (s *Session) open(ctx context.Context) (err error) {
 		Enforcement: enforcement(&s.policy, s.opened, plan), Constraints: plan.Constraints,
 	}
 	return check(&s.policy, &s.report.Enforcement)
-}
-
-func (s *Session) makePlan(ctx context.Context) (*core.Plan, error) {
-	request := &core.PlanRequest{
-		Session: s.id, Policy: s.policy,
-		Contributions: s.opened.Contributions, Constraints: s.opened.Constraints,
-	}
-	plan, err := s.host.Confiner().Plan(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if err = complete(request, plan); err == nil {
-		err = s.host.allowWrappers(plan.Wrappers)
-	}
-	if err != nil {
-		plan.Close()
-		return nil, err
-	}
-	return plan, nil
 }
 
 // ID returns the session's id.
