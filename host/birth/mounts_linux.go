@@ -16,7 +16,6 @@ import (
 var (
 	// struct mount_attr {attr_set, attr_clr, propagation, userns_fd}.
 	readOnly  = buf(words(unix.MOUNT_ATTR_RDONLY, 0, 0, 0), "{MOUNT_ATTR_RDONLY}")
-	inert     = buf(words(unix.MOUNT_ATTR_RDONLY|bare, 0, 0, 0), "{RDONLY|NOSUID|NODEV|NOEXEC}")
 	bareMount = sym(bare, "NOSUID|NODEV|NOEXEC")
 	attrSize  = num(32)
 
@@ -103,18 +102,21 @@ func (p *compiler) proc(m core.Mount) int {
 	if m.ReadOnly {
 		flags = sym(bare|unix.MOUNT_ATTR_RDONLY, "RDONLY|NOSUID|NODEV|NOEXEC")
 	}
-	return p.filesystem("proc", flags)
+	_, mount := p.filesystem("proc", flags)
+	return mount
 }
 
-// filesystem creates a new filesystem, mounted nowhere yet.
-func (p *compiler) filesystem(name string, flags arg) int {
-	fs := p.add(sysFsopen, str(name), sym(unix.FSOPEN_CLOEXEC, "FSOPEN_CLOEXEC"))
-	p.add(sysFsconfig, of(fs), sym(unix.FSCONFIG_CMD_CREATE, "FSCONFIG_CMD_CREATE"), null, null, num(0))
-	return p.add(sysFsmount, of(fs), sym(unix.FSMOUNT_CLOEXEC, "FSMOUNT_CLOEXEC"), flags)
+// filesystem creates a new filesystem and a mount of it that is attached nowhere
+// yet.
+func (p *compiler) filesystem(name string, flags arg) (context, mount int) {
+	context = p.add(sysFsopen, str(name), sym(unix.FSOPEN_CLOEXEC, "FSOPEN_CLOEXEC"))
+	p.add(sysFsconfig, of(context), sym(unix.FSCONFIG_CMD_CREATE, "FSCONFIG_CMD_CREATE"), null, null, num(0))
+	return context, p.add(sysFsmount, of(context), sym(unix.FSMOUNT_CLOEXEC, "FSMOUNT_CLOEXEC"), flags)
 }
 
 // hidden prepares what hides the targets of MountEmpty: clones of an empty
-// directory and an empty file without permissions, in a tmpfs made read-only.
+// directory and an empty file without permissions, in a tmpfs that is made
+// read-only as a whole.
 // A clone can only be taken from a mount that is attached somewhere (before
 // Linux 6.15), so the tmpfs spends that moment on the root directory, where the
 // child, whose root is below, does not see it, and is then detached.
@@ -151,10 +153,11 @@ func (p *compiler) hidden() ([]int, error) {
 
 func (p *compiler) emptyNodes(target string) int {
 	p.at("mount "+target, target)
-	fs := p.filesystem("tmpfs", bareMount)
+	context, fs := p.filesystem("tmpfs", bareMount)
 	p.attach(fs, "/")
 	p.add(sysMkdirat, of(fs), str("directory"), num(0))
 	p.add(sysMknodat, of(fs), str("file"), sym(unix.S_IFREG, "S_IFREG"), num(0))
-	p.add(sysMountSetattr, of(fs), emptyPath, attrFlags, inert, attrSize)
+	p.add(sysFsconfig, of(context), sym(unix.FSCONFIG_SET_FLAG, "FSCONFIG_SET_FLAG"), str("ro"), null, num(0))
+	p.add(sysFsconfig, of(context), sym(unix.FSCONFIG_CMD_RECONFIGURE, "FSCONFIG_CMD_RECONFIGURE"), null, null, num(0))
 	return fs
 }

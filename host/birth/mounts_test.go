@@ -39,6 +39,13 @@ func mounted(mounts ...core.Mount) *core.Birth {
 	return b
 }
 
+func needReadOnlyBinds(t *testing.T) {
+	t.Helper()
+	if _, _, errno := unix.Syscall(unix.SYS_MOUNT_SETATTR, 0, 0, 0); errno == unix.ENOSYS {
+		t.Skip("needs mount_setattr, Linux 5.12")
+	}
+}
+
 func TestBind(t *testing.T) {
 	dir := tree(t, "source/", "source/file", "target/")
 	b := mounted(core.Mount{Kind: core.MountBind, Source: dir + "/source", Target: dir + "/target"})
@@ -47,6 +54,7 @@ func TestBind(t *testing.T) {
 }
 
 func TestReadOnlyBind(t *testing.T) {
+	needReadOnlyBinds(t)
 	dir := tree(t, "a/", "a/deep/", "b/", "file")
 	b := mounted(
 		core.Mount{Kind: core.MountBind, Source: dir + "/a", Target: dir + "/a", ReadOnly: true},
@@ -59,6 +67,7 @@ func TestReadOnlyBind(t *testing.T) {
 
 // TestReadOnlyReachesSubmounts: what is mounted below the source is read-only too.
 func TestReadOnlyReachesSubmounts(t *testing.T) {
+	needReadOnlyBinds(t)
 	needRoot(t)
 	dir := tree(t, "a/", "a/deep/")
 	if err := unix.Mount("tmpfs", dir+"/a/deep", "tmpfs", 0, ""); err != nil {
@@ -73,6 +82,7 @@ func TestReadOnlyReachesSubmounts(t *testing.T) {
 // TestReadOnlyRoot: everything is read-only but what a later mount shows, which
 // is taken as it was before.
 func TestReadOnlyRoot(t *testing.T) {
+	needReadOnlyBinds(t)
 	dir := tree(t, "work/", "rest/")
 	b := mounted(
 		core.Mount{Kind: core.MountBind, Source: "/", Target: "/", ReadOnly: true},
@@ -85,6 +95,7 @@ func TestReadOnlyRoot(t *testing.T) {
 // TestWorkingDirectoryIsBelowNoMount: relative paths meet the mounts, though the
 // child inherited a directory from before them.
 func TestWorkingDirectoryIsBelowNoMount(t *testing.T) {
+	needReadOnlyBinds(t)
 	dir := tree(t, "a/", "a/sub/")
 	t.Chdir(dir + "/a")
 	b := mounted(core.Mount{Kind: core.MountBind, Source: dir + "/a", Target: dir + "/a", ReadOnly: true})

@@ -100,7 +100,7 @@ var mountRemedies = map[syscall.Errno]string{
 	unix.ELOOP:  "a component of the path is a symbolic link, and none is followed",
 	unix.EINVAL: "directories are mounted on directories, and files on files",
 	unix.ENOENT: "the path must exist",
-	unix.ENOSYS: "read-only mounts need Linux 5.12, other mounts 5.6",
+	unix.ENOSYS: "read-only binds need Linux 5.12, other mounts 5.6",
 }
 
 func remedy(p *Program, e *Error) string {
