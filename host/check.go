@@ -75,7 +75,7 @@ func check(p *core.Policy, e *core.Enforcement) error {
 // dimension that was asked for and that nobody answers is unsupported.
 func enforcement(p *core.Policy, opened *core.Opened, plan *core.Plan) core.Enforcement {
 	answers := core.Enforcement{Dimensions: slices.Concat(
-		hostFindings(), opened.Enforcement.Dimensions, plan.Enforcement.Dimensions)}
+		Findings(), opened.Enforcement.Dimensions, plan.Enforcement.Dimensions)}
 	e := core.Enforcement{Rules: slices.Concat(opened.Enforcement.Rules, plan.Enforcement.Rules)}
 	for _, d := range core.Dimensions() {
 		if !p.Asks(d) {
@@ -93,8 +93,8 @@ func enforcement(p *core.Policy, opened *core.Opened, plan *core.Plan) core.Enfo
 	return e
 }
 
-// hostFindings are about what the host does itself, on every machine.
-func hostFindings() []core.Finding {
+// Findings returns what a host enforces by itself, on every machine.
+func Findings() []core.Finding {
 	return []core.Finding{
 		{Dimension: core.Environment, Level: core.Enforced, Mechanism: "the host passes what the policy lists"},
 		{Dimension: core.Descriptors, Level: core.Enforced, Mechanism: "the host closes all that were not given"},
