@@ -86,7 +86,7 @@ ended finds and kills every process that it started.`,
 		SilenceUsage:  true,
 		Run:           func(cmd *cobra.Command, _ []string) { cmd.Help() },
 	}
-	root.AddCommand(newRun(), newVersion())
+	root.AddCommand(newRun(), newDoctor(), newSessions(), newKill(), newSweep(), newBackend(), newVersion())
 	return root
 }
 

@@ -1,0 +1,92 @@
+// Package checkup is what pinfold doctor finds out, and how it is shown.
+package checkup
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+
+	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/host"
+)
+
+// A Result is what a machine can enforce.
+type Result struct {
+	Pinfold  string `json:"pinfold"`
+	Platform string `json:"platform"`
+	// Backends are those that answered.
+	Backends []Backend `json:"backends"`
+	// Findings are in the order of core.Dimensions. A dimension that two backends
+	// are about has two.
+	Findings []core.Finding `json:"findings"`
+	// Problems are what kept a backend from answering.
+	Problems []string `json:"problems"`
+	Verdict  Verdict  `json:"verdict"`
+}
+
+// A Backend is one backend and what its findings rest on.
+type Backend struct {
+	core.Description
+	Facts []core.Fact `json:"facts"`
+}
+
+// A Verdict says what became of a session under the default preset.
+type Verdict struct {
+	Preset string `json:"preset"`
+	// Require are the dimensions that the preset requires.
+	Require []core.Dimension `json:"require"`
+	// Runs is false if pinfold run would start nothing.
+	Runs bool `json:"runs"`
+	// Problem is why, Missing what was required and is not enforced, if that is why.
+	Problem string         `json:"problem,omitempty"`
+	Missing []core.Finding `json:"missing,omitempty"`
+	// Lost are the dimensions that the preset wants and does not wholly get.
+	Lost []core.Dimension `json:"lost,omitempty"`
+}
+
+// New returns a result in which nothing is found yet.
+func New(version string) *Result {
+	return &Result{
+		Pinfold: version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Backends: []Backend{}, Findings: []core.Finding{}, Problems: []string{},
+	}
+}
+
+// Add adds what a backend said, or the host itself, for which description is nil.
+func (r *Result) Add(description *core.Description, c *core.Capability) {
+	if description != nil {
+		r.Backends = append(r.Backends, Backend{*description, c.Facts})
+	}
+	r.Findings = append(r.Findings, c.Findings...)
+	order := core.Dimensions()
+	slices.SortStableFunc(r.Findings, func(a, b core.Finding) int {
+		return slices.Index(order, a.Dimension) - slices.Index(order, b.Dimension)
+	})
+}
+
+// Trouble notes that something could not be found out.
+func (r *Result) Trouble(err error) {
+	if !slices.Contains(r.Problems, err.Error()) {
+		r.Problems = append(r.Problems, err.Error())
+	}
+}
+
+// Judge returns the verdict on a policy: the enforcement that a session under it
+// reported, or the error with which it was refused.
+func Judge(p *core.Policy, e *core.Enforcement, err error) Verdict {
+	v := Verdict{Preset: p.Name, Require: p.Require, Runs: err == nil}
+	if err != nil {
+		v.Problem = err.Error()
+		var unenforced *host.UnenforcedError
+		if errors.As(err, &unenforced) {
+			v.Missing = unenforced.Findings
+		}
+		return v
+	}
+	for _, f := range e.Dimensions {
+		if f.Level != core.Enforced {
+			v.Lost = append(v.Lost, f.Dimension)
+		}
+	}
+	return v
+}
