@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 		os.Exit(125)
 	case stageOps:
 		os.Exit(runOps())
+	case stageObserve:
+		os.Exit(printObservation())
 	}
 	os.Exit(m.Run())
 }

@@ -95,13 +95,24 @@ func (m *machine) observeCapabilities() error {
 	effective := func(capability int) bool {
 		return data[capability/32].Effective&(1<<(capability%32)) != 0
 	}
-	m.mounter = effective(unix.CAP_SYS_ADMIN)
+	m.mounter = effective(unix.CAP_SYS_ADMIN) && mountsAllowed()
 	m.overridesModes = effective(unix.CAP_DAC_OVERRIDE) || effective(unix.CAP_DAC_READ_SEARCH)
 	initial := initialUserNamespace()
 	m.readsMemoryMaps = initial && (effective(unix.CAP_PERFMON) || effective(unix.CAP_SYS_ADMIN))
 	m.kernelMemory = initial && effective(unix.CAP_SYS_RAWIO) && unix.Access(kernelMemory, unix.F_OK) == nil
 	m.raisesLimits = effective(unix.CAP_SYS_RESOURCE)
 	return nil
+}
+
+// mountsAllowed reports whether mounting is refused by none of those that may be
+// around this process: a container's filter, or a Landlock domain of our own making
+// when one session runs in another. It asks for what is permitted and senseless: to
+// unshare with a flag that does not exist, and to make the root mount private and
+// shared at once. The kernel answers EINVAL, after it has looked at who asks.
+func mountsAllowed() bool {
+	const noSuchFlag = 1
+	return unix.Unshare(unix.CLONE_NEWNS|noSuchFlag) == unix.EINVAL &&
+		unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_SHARED, "") == unix.EINVAL
 }
 
 // initialUserNamespace reports whether this may be the initial user namespace, in

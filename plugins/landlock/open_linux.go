@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"path"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -29,9 +28,9 @@ func (e notThere) Error() string { return string(e) }
 const openPath = unix.O_PATH | unix.O_CLOEXEC
 
 // open opens what is at an absolute path. Symbolic links are followed, and the
-// target's place is where they led. It returns a notThere error if this user
-// cannot get there, and an error of reason ErrInvalidPolicy for a path through one
-// of the links of /proc that lead to a process's own files (proc_pid_root(5)).
+// target's place is where they led; those of /proc that lead to the open files and
+// directories of a process are not (proc_pid_fd(5), proc_pid_root(5)). It returns a
+// notThere error if there is nothing that could be granted.
 func open(p string) (*target, error) {
 	fd, err := openat2(unix.AT_FDCWD, p, unix.RESOLVE_NO_SYMLINKS)
 	if err == nil {
@@ -41,19 +40,22 @@ func open(p string) (*target, error) {
 		return nil, openError(p, err)
 	}
 	fd, err = openat2(unix.AT_FDCWD, p, unix.RESOLVE_NO_MAGICLINKS)
-	if errors.Is(err, unix.ELOOP) && isMagic(p) {
-		return nil, invalid(p, "the path leads through a link of /proc to the files of a process")
-	}
 	if err != nil {
 		return nil, openError(p, err)
 	}
 	place, err := placeOf(fd)
+	if err == nil && within(place, ownProc) {
+		err = invalid(p, "the path leads to the confiner's own entry in /proc, and to another one in every process")
+	}
 	if err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
 	return newTarget(fd, place)
 }
+
+// ownProc is what /proc/self leads to here.
+var ownProc = "/proc/" + strconv.Itoa(unix.Getpid())
 
 // openBelow opens the entry of a directory, which is not a symbolic link nor
 // reached through one. place is where it is.
@@ -98,9 +100,9 @@ func newTarget(fd int, place string) (*target, error) {
 	}}, nil
 }
 
-// placeOf returns the path of an open object as the kernel names it. A file that
-// was removed meanwhile has none (the kernel appends " (deleted)", which is also a
-// possible name: the check is that the name leads back to the object).
+// placeOf returns the path of an open object as the kernel names it, having checked
+// that the name leads back to the object: that of a removed file has " (deleted)"
+// appended, and a rename may come in between.
 func placeOf(fd int) (string, error) {
 	var buf [unix.PathMax]byte
 	n, err := unix.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf[:])
@@ -108,15 +110,12 @@ func placeOf(fd int) (string, error) {
 		return "", planError("/proc/self/fd", "cannot find out where a path leads", err)
 	}
 	place := string(buf[:n])
-	if strings.HasSuffix(place, " (deleted)") || !path.IsAbs(place) {
-		return "", notThere("was removed meanwhile")
+	var here, there unix.Stat_t
+	if unix.Fstat(fd, &here) != nil || unix.Lstat(place, &there) != nil || here.Dev != there.Dev || here.Ino != there.Ino {
+		return "", notThere("was moved or removed meanwhile")
 	}
 	return place, nil
 }
-
-// isMagic reports whether a path passes a process's directory of /proc. Only
-// there the kernel has links that do not go by their text.
-func isMagic(p string) bool { return strings.Contains(p, "/proc/") || strings.HasPrefix(p, "/dev/") }
 
 // openError sorts the kernel's answers: what a policy may well name although it
 // is not there, and what nobody can say anything about.
@@ -127,11 +126,11 @@ func openError(p string, err error) error {
 	case errors.Is(err, unix.EACCES):
 		return notThere("cannot be reached by this user")
 	case errors.Is(err, unix.ELOOP):
-		return notThere("is a loop of symbolic links")
+		return notThere("goes round in a loop of symbolic links, or through one of a process's links in /proc")
 	case errors.Is(err, unix.ENAMETOOLONG):
 		return invalid(p, "the path is too long")
-	case errors.Is(err, unix.ENOSYS):
-		e := planError(p, "openat2(2) is missing, and without it a path cannot be opened safely", err)
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // EPERM comes from filters of containers
+		e := planError(p, "openat2(2) is missing or refused, and without it a path cannot be opened safely", err)
 		e.Reason, e.Remedy = core.ErrUnsupported, "run on Linux 5.6 or later; let openat2 through in the container's seccomp profile"
 		return e
 	}

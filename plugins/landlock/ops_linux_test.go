@@ -109,6 +109,7 @@ var operations = map[string]func([]string) error{
 	"truncate":  func(a []string) error { return unix.Truncate(a[0], 0) },
 	"create":    func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, nil) },
 	"tmpfile":   func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_TMPFILE, writeX) },
+	"touch":     func(a []string) error { return openAnd(a[0], unix.O_WRONLY|unix.O_CREAT, nil) },
 	"unlink":    func(a []string) error { return unix.Unlink(a[0]) },
 	"mkdir":     func(a []string) error { return unix.Mkdir(a[0], 0o700) },
 	"rmdir":     func(a []string) error { return unix.Rmdir(a[0]) },
