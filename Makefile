@@ -25,7 +25,7 @@ help: ## Show this list
 
 .PHONY: run
 run: build ## Build pinfold and watch it confine a real build and a hostile script
-	PATH="$(CURDIR)/bin:$$PATH" PINFOLD="$(CURDIR)/bin/pinfold" bash examples/tour.sh
+	PATH="$(CURDIR)/bin:$$PATH" PINFOLD="$(CURDIR)/bin/pinfold" $(GO) run ./examples/tour
 
 .PHONY: build
 build: ## Build the programs into bin/

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"time"
 
 	"github.com/pinfold/pinfold/core"
 	"github.com/pinfold/pinfold/host"
@@ -23,11 +24,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
-	}
-	if len(args) == 0 {
-		return errors.New("name a command")
+	if len(args) < 2 || args[0] != "--" {
+		return errors.New("usage: agent -- COMMAND [ARG...]")
 	}
 	dir, err := os.Getwd()
 	if err != nil {
@@ -42,13 +40,15 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	output, runErr := s.Command(args[0], args[1:]...).CombinedOutput()
+	cmd := s.Command(args[1], args[2:]...)
+	cmd.WaitDelay = time.Second // a daemon may keep the pipe open
+	output, runErr := cmd.CombinedOutput()
 	report, err := s.Close(ctx)
 	if err != nil {
 		return err
 	}
 	var status *exec.ExitError
-	if runErr != nil && !errors.As(runErr, &status) {
+	if runErr != nil && !errors.As(runErr, &status) && !errors.Is(runErr, exec.ErrWaitDelay) {
 		return runErr
 	}
 	fmt.Printf("%s\nexit status %d, %d processes left running and killed, %d dimensions not wholly enforced\n",

@@ -1,0 +1,15 @@
+//go:build !unix
+
+// Tour shows pinfold at work. It does on unix systems alone.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
+
+func main() {
+	fmt.Fprintln(os.Stderr, "tour: nothing to show on "+runtime.GOOS)
+	os.Exit(1)
+}
