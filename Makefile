@@ -41,7 +41,7 @@ test-short: ## Run the quick tests without the race detector
 	$(GO) test -short -json $(PKG) | $(GO) run ./internal/mustrun
 
 .PHONY: bench
-bench: build ## Time launches, sessions and kills beside a bare fork and exec
+bench: build need-cc ## Time launches, sessions and kills beside a bare fork and exec
 	PATH="$(CURDIR)/bin:$$PATH" PINFOLD="$(CURDIR)/bin/pinfold" $(GO) run ./internal/bench
 
 .PHONY: goldens

@@ -44,8 +44,8 @@ func run(ctx context.Context, rounds int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "true")
-	if err := os.WriteFile(program, exitZero(), 0o755); err != nil {
+	program, what, err := makeProgram(dir)
+	if err != nil {
 		return err
 	}
 	pinfold := os.Getenv("PINFOLD")
@@ -61,8 +61,9 @@ func run(ctx context.Context, rounds int) error {
 		return err
 	}
 	b := &bench{rounds: rounds, dir: dir, program: program, pinfold: pinfold, host: h}
-	fmt.Printf("%s/%s, %d CPUs, %s; medians, and ratios to a bare fork+exec+wait of the same program in the same run\n\n",
-		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), kernelRelease())
+	fmt.Printf("%s/%s, %d CPUs, %s; launching %s\n"+
+		"medians, and ratios to a bare fork+exec+wait of the same program in the same run\n\n",
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), kernelRelease(), what)
 	for _, measure := range []func(context.Context) error{
 		b.spawn, b.wholeSession, b.rules, b.concurrent, b.kill, b.cold, b.memory,
 	} {
