@@ -244,7 +244,16 @@ func simulated(t *testing.T, version int) *Confiner {
 	if version == 0 {
 		m.landlock = landlockNotBuilt
 	}
-	return &Confiner{observe: func() (*machine, error) { return m, nil }}
+	return confinerOn(m)
+}
+
+// confinerOn returns a confiner that takes m for its machine.
+func confinerOn(m *machine) *Confiner { return &Confiner{known: m} }
+
+// unprivileged returns m as a user without capabilities sees it.
+func unprivileged(m machine) *machine {
+	m.mounter, m.overridesModes, m.readsMemoryMaps, m.kernelMemory, m.raisesLimits = false, false, false, false, false
+	return &m
 }
 
 func mustPlan(t *testing.T, c *Confiner, p core.Policy, constraints ...core.Constraint) *core.Plan {

@@ -141,7 +141,7 @@ func TestConstraintsUnanswerable(t *testing.T) {
 		{"unrestricted", m, core.Unrestricted("/"), false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := &Confiner{observe: func() (*machine, error) { return test.machine, nil }}
+			c := confinerOn(test.machine)
 			plan := mustPlan(t, c, test.policy, write, connect)
 			for i, want := range []bool{test.write, test.connect} {
 				if f := plan.Constraints[i]; f.Honoured != want || f.Honoured == (f.Gap != "") {

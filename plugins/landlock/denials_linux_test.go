@@ -147,7 +147,7 @@ func TestDenialWithoutMounts(t *testing.T) {
 		t.Skip(m.observedLandlock())
 	}
 	m.mounter = false
-	c := &Confiner{observe: func() (*machine, error) { return m, nil }}
+	c := confinerOn(m)
 	ws, out := fixture(t)
 	for _, test := range []struct {
 		name  string
@@ -183,6 +183,8 @@ func TestDenialBeatsGrant(t *testing.T) {
 	grant := core.PathRule{Path: filepath.Join(out, "dir"), Access: core.Read | core.Write}
 	same := core.PathRule{Path: grant.Path, Access: core.Write, Deny: true}
 	above := core.PathRule{Path: out, Access: core.AllAccess, Deny: true}
+	m, err := observeMachine()
+	must(t, err)
 	for _, test := range []struct {
 		name                string
 		rules               []core.PathRule
@@ -198,7 +200,7 @@ func TestDenialBeatsGrant(t *testing.T) {
 			os.Remove(filepath.Join(grant.Path, "new"))
 			p := workspacePolicy(t, ws)
 			p.Filesystem.Rules = append(p.Filesystem.Rules, test.rules...)
-			plan := mustPlan(t, New(), p)
+			plan := mustPlan(t, confinerOn(unprivileged(*m)), p)
 			got := doOps(t, plan, [][]string{{"list", grant.Path}, {"create", filepath.Join(grant.Path, "new")}})
 			if got[0] != test.list || got[1] != test.create {
 				t.Errorf("list %s, create %s", got[0], got[1])

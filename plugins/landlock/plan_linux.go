@@ -12,6 +12,29 @@ import (
 	"github.com/pinfold/pinfold/plugins/landlock/seccomp"
 )
 
+// A Confiner confines by Landlock and seccomp. It holds nothing but what it found
+// out about the machine, which does not change while a process runs. Use [New].
+// It is safe for concurrent use.
+type Confiner struct {
+	mu    sync.Mutex
+	known *machine
+}
+
+// machine returns what is known of the machine. A failure to find out is not kept:
+// the next call tries again.
+func (c *Confiner) machine() (*machine, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		m, err := observeMachine()
+		if err != nil {
+			return nil, err
+		}
+		c.known = m
+	}
+	return c.known, nil
+}
+
 // Probe implements [core.Backend]. The findings answer a policy that asks for
 // everything this backend is about.
 func (c *Confiner) Probe(ctx context.Context) (*core.Capability, error) {

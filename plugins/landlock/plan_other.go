@@ -9,6 +9,9 @@ import (
 	"github.com/pinfold/pinfold/core"
 )
 
+// A Confiner stands for the one of Linux: it can be described, and nothing more.
+type Confiner struct{}
+
 // Probe implements [core.Backend]. There is nothing to find out here.
 func (c *Confiner) Probe(context.Context) (*core.Capability, error) {
 	return nil, elsewhere(core.StageProbe)
@@ -18,8 +21,6 @@ func (c *Confiner) Probe(context.Context) (*core.Capability, error) {
 func (c *Confiner) Plan(context.Context, *core.PlanRequest) (*core.Plan, error) {
 	return nil, elsewhere(core.StagePlan)
 }
-
-func observeMachine() (*machine, error) { return nil, elsewhere(core.StageProbe) }
 
 func elsewhere(stage core.Stage) error {
 	return &core.Error{Reason: core.ErrUnsupported, Stage: stage, Backend: Name,

@@ -76,7 +76,9 @@ func TestOtherProcesses(t *testing.T) {
 		{"prlimit {pid}", "ok", "ok", "ok"}, // the gap of the dimension signals
 		{"ptrace {pid}", "ok", "EPERM", "EPERM"},
 	}
-	run := func(t *testing.T, uid uint32, want func(processTry) string) {
+	m, err := observeMachine()
+	must(t, err)
+	run := func(t *testing.T, uid uint32, m *machine, want func(processTry) string) {
 		binary := publicBinary(t)
 		pid := bystander(t, binary, uid)
 		var ops [][]string
@@ -85,7 +87,7 @@ func TestOtherProcesses(t *testing.T) {
 		}
 		policy := workspacePolicy(t, t.TempDir())
 		policy.Filesystem.Rules = append(policy.Filesystem.Rules, core.PathRule{Path: binary, Access: core.Read | core.Execute})
-		held := doOpsAs(t, mustPlan(t, New(), policy), uid, binary, ops)
+		held := doOpsAs(t, mustPlan(t, confinerOn(m), policy), uid, binary, ops)
 		free := doOpsAs(t, nil, uid, binary, ops)
 		for i, p := range tries {
 			if p.free != "" && free[i] != p.free || held[i] != want(p) {
@@ -93,18 +95,16 @@ func TestOtherProcesses(t *testing.T) {
 			}
 		}
 	}
-	m, err := observeMachine()
-	must(t, err)
 	if os.Geteuid() != 0 {
-		run(t, 0, func(p processTry) string { return p.held })
+		run(t, 0, m, func(p processTry) string { return p.held })
 		return
 	}
-	t.Run("user", func(t *testing.T) { run(t, 65534, func(p processTry) string { return p.held }) })
+	t.Run("user", func(t *testing.T) { run(t, 65534, unprivileged(*m), func(p processTry) string { return p.held }) })
 	t.Run("root", func(t *testing.T) {
 		if !m.readsMemoryMaps {
 			t.Skip("this root has neither CAP_PERFMON nor CAP_SYS_ADMIN")
 		}
-		run(t, 0, func(p processTry) string { return p.capable })
+		run(t, 0, m, func(p processTry) string { return p.capable })
 		p := workspacePolicy(t, t.TempDir())
 		if f := newDesign(m, &p).findings(); !slices.ContainsFunc(f, func(f core.Finding) bool {
 			return f.Dimension == core.Tracing && f.Level == core.Partial

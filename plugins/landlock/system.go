@@ -1,3 +1,5 @@
+//go:build linux
+
 package landlock
 
 import "github.com/pinfold/pinfold/core"
@@ -16,7 +18,7 @@ type systemPath struct {
 type condition int
 
 const (
-	always condition = iota
+	_ condition = iota // always
 	// modesProtect: only where the permission bits of files keep secrets from the
 	// process, so not as root.
 	modesProtect

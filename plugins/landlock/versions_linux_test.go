@@ -34,7 +34,7 @@ func checkVersion(t *testing.T, c *Confiner, version int) {
 	p := workspacePolicy(t, ws)
 	p.Filesystem.Rules = append(p.Filesystem.Rules, core.PathRule{Path: binary, Access: core.Read | core.Execute})
 	p.BestEffort = true
-	plan := mustPlan(t, c, p)
+	plan := mustPlan(t, confinerOn(unprivileged(*c.known)), p)
 
 	// Each operation is an attempt against one dimension: if that is enforced, it
 	// fails, and if it is unsupported, it works.
