@@ -24,8 +24,9 @@ type failure struct {
 	prepare func(dir string, c *Command, b *core.Birth)
 	// host, if not nil, is what the process that launches was born with.
 	host *core.Birth
-	// user makes the process that launches an unprivileged one.
-	user bool
+	// user makes the process that launches an unprivileged one; root needs it
+	// to be privileged.
+	user, root bool
 }
 
 const nobody = 65534
@@ -41,8 +42,12 @@ func fakeRuleset(b *core.Birth) {
 	b.Landlock = []core.LandlockRuleset{{File: f}}
 }
 
+// mountsOf asks for mounts, with what an unprivileged caller needs for them.
 func mountsOf(b *core.Birth, mounts ...core.Mount) {
 	b.Namespaces |= core.NamespaceMount
+	if os.Geteuid() != 0 {
+		b.Namespaces |= core.NamespaceUser
+	}
 	b.Mounts = mounts
 }
 
@@ -69,7 +74,7 @@ var cloneFailures = map[string]failure{
 		host: filtered(answer(refuseWith|uint32(unix.ENOSYS), unix.SYS_CLONE3))},
 	"not a cgroup": {step: "cgroup", call: "clone3", errno: unix.EBADF,
 		prepare: func(dir string, _ *Command, b *core.Birth) { b.Cgroup, _ = os.Open(dir) }},
-	"no user namespace left": {step: "user namespace", call: "clone3", errno: unix.ENOSPC,
+	"no user namespace left": {step: "user namespace", call: "clone3", errno: unix.ENOSPC, root: true,
 		host: &core.Birth{Namespaces: core.NamespaceUser},
 		prepare: func(_ string, _ *Command, b *core.Birth) {
 			must(os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0))
@@ -223,6 +228,9 @@ func attemptElsewhere(t *testing.T, name string, f failure, dir string) *Error {
 func TestFailuresAreNamed(t *testing.T) {
 	for name, f := range failures() {
 		t.Run(name, func(t *testing.T) {
+			if f.root {
+				needRoot(t)
+			}
 			var e *Error
 			dir := scratch(t)
 			if f.host != nil || f.user {

@@ -15,7 +15,7 @@ import (
 func TestLimits(t *testing.T) {
 	free := observe(t, &Command{}, nil).Limits
 	for r, name := range resources {
-		soft, hard := uint64(10000), uint64(15000)
+		soft, hard := uint64(1000), uint64(1500)
 		switch r {
 		case core.ResourceOpenFiles:
 			soft, hard = 200, 300 // the Go program that observes raises its own

@@ -51,7 +51,6 @@ var namespaceFailures = map[string]failure{
 		prepare: func(dir string, _ *Command, b *core.Birth) {
 			must(os.Mkdir(dir+"/in", 0o777))
 			must(os.Chdir(dir + "/in"))
-			b.Namespaces = core.NamespaceUser
 			mountsOf(b, core.Mount{Kind: core.MountEmpty, Target: dir})
 		}},
 }
