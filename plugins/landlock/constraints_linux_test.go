@@ -32,7 +32,7 @@ func grantingRoot(t *testing.T) core.Policy {
 // TestNoWriteBelow: with / granted, what the tracker forbids stays forbidden.
 // Nothing of the machine's cgroups is changed: the files are opened, not written.
 func TestNoWriteBelow(t *testing.T) {
-	needLandlock(t, 3)
+	needLandlock(t, 2)
 	cgroups := cgroupMount(t)
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: a user's control could not open cgroup.procs either")
@@ -77,7 +77,7 @@ func TestNoWriteBelow(t *testing.T) {
 
 // TestNoWriteBelowOwnTree covers the shapes of grant and bound on a tree of its own.
 func TestNoWriteBelowOwnTree(t *testing.T) {
-	needLandlock(t, 3)
+	needLandlock(t, 2)
 	for _, test := range []struct {
 		name  string
 		grant string

@@ -3,6 +3,7 @@ package landlock
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,8 +152,15 @@ var fileTries = []try{
 }
 
 func TestFiles(t *testing.T) {
-	needLandlock(t, 3)
-	check(t, fileTries, func(t *testing.T, ws string) *core.Plan {
+	needLandlock(t, 2)
+	tries := slices.Clone(fileTries)
+	m, err := observeMachine()
+	must(t, err)
+	if !supportedBy(m.abi()).has(truncation) {
+		i := slices.IndexFunc(tries, func(tr try) bool { return tr.op == "truncate {ws}/b" })
+		tries[i].held = "EACCES" // the filter refuses it everywhere, as is reported
+	}
+	check(t, tries, func(t *testing.T, ws string) *core.Plan {
 		return mustPlan(t, New(), workspacePolicy(t, ws))
 	})
 }

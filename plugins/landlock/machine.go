@@ -32,9 +32,9 @@ type machine struct {
 	// (CAP_DAC_OVERRIDE or CAP_DAC_READ_SEARCH).
 	overridesModes bool
 	// readsMemoryMaps: the process has CAP_PERFMON or CAP_SYS_ADMIN in the initial
-	// user namespace. With it, newer kernels let it open what /proc shows of another
-	// process's memory for reading without asking security modules (mm_access in
-	// kernel/fork.c, perfmon_capable).
+	// user namespace, on a kernel that with these lets what /proc shows of another
+	// process's memory be read whatever Landlock says (mm_access in kernel/fork.c
+	// asks perfmon_capable). Linux 6.12 does not do so, 6.18 does.
 	readsMemoryMaps bool
 	// kernelMemory: there is a /proc/kcore, and the process may read it.
 	kernelMemory bool

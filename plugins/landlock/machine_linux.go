@@ -98,10 +98,19 @@ func (m *machine) observeCapabilities() error {
 	m.mounter = effective(unix.CAP_SYS_ADMIN) && mountsAllowed()
 	m.overridesModes = effective(unix.CAP_DAC_OVERRIDE) || effective(unix.CAP_DAC_READ_SEARCH)
 	initial := initialUserNamespace()
-	m.readsMemoryMaps = initial && (effective(unix.CAP_PERFMON) || effective(unix.CAP_SYS_ADMIN))
+	m.readsMemoryMaps = initial && m.kernelAtLeast(6, 13) && (effective(unix.CAP_PERFMON) || effective(unix.CAP_SYS_ADMIN))
 	m.kernelMemory = initial && effective(unix.CAP_SYS_RAWIO) && unix.Access(kernelMemory, unix.F_OK) == nil
 	m.raisesLimits = effective(unix.CAP_SYS_RESOURCE)
 	return nil
+}
+
+// kernelAtLeast compares the kernel's release. One that cannot be read counts as new.
+func (m *machine) kernelAtLeast(major, minor int) bool {
+	var haveMajor, haveMinor int
+	if n, _ := fmt.Sscanf(m.release, "%d.%d", &haveMajor, &haveMinor); n != 2 {
+		return true
+	}
+	return haveMajor > major || haveMajor == major && haveMinor >= minor
 }
 
 // mountsAllowed reports whether mounting is refused by none of those that may be
