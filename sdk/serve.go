@@ -40,6 +40,8 @@ type HostWatcher interface {
 const (
 	// drainTime is how long calls in flight may go on after SIGTERM.
 	drainTime = 5 * time.Second
+	// flushTime is how long answers may take to be written after that.
+	flushTime = 500 * time.Millisecond
 	// hostGoneTime is how long HostGone may take.
 	hostGoneTime = 15 * time.Second
 )

@@ -30,10 +30,16 @@ type server struct {
 	stopping bool
 	inFlight int
 	idle     chan struct{} // closed when stopping and inFlight is 0
+
+	// quiet is cancelled to end go-plugin's own streams, which would last as
+	// long as the connection.
+	quiet   context.Context
+	silence context.CancelFunc
 }
 
 func newServer(b Backends, files wire.FileSender) *server {
 	s := &server{idle: make(chan struct{})}
+	s.quiet, s.silence = context.WithCancel(context.Background())
 	if b.Confiner != nil {
 		s.confiner = &confinerServer{backend: b.Confiner, files: files}
 	}
@@ -93,9 +99,19 @@ func (s *server) stop(patience time.Duration) {
 	case <-s.idle:
 	case <-timer.C:
 	}
-	if g != nil {
-		g.Stop()
+	s.silence()
+	if g == nil {
+		return
 	}
+	// A call that has ended has an answer that may not be written yet. Only a
+	// graceful stop waits for that.
+	if patience > 0 {
+		force := time.AfterFunc(flushTime, g.Stop)
+		defer force.Stop()
+		g.GracefulStop()
+		return
+	}
+	g.Stop()
 }
 
 // served reports whether the process got as far as serving.
@@ -138,10 +154,14 @@ func (s *server) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo
 }
 
 // stream counts the contract's own streams. go-plugin's broker and stdio streams
-// live as long as the connection and must not hold up the end.
+// live as long as the connection and must not hold up the end, so they end when
+// the others have.
 func (s *server) stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	if _, ours := service.(*trackerServer); !ours {
-		return handler(service, stream)
+		ctx, cancel := context.WithCancel(stream.Context())
+		defer cancel()
+		defer context.AfterFunc(s.quiet, cancel)()
+		return handler(service, cancelled{stream, ctx})
 	}
 	if err := s.enter(); err != nil {
 		return err
@@ -149,6 +169,15 @@ func (s *server) stream(service any, stream grpc.ServerStream, info *grpc.Stream
 	defer s.leave()
 	return handler(service, stream)
 }
+
+// cancelled is a stream with a context of its own.
+type cancelled struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context implements [grpc.ServerStream].
+func (c cancelled) Context() context.Context { return c.ctx }
 
 func understood(request any) error {
 	m, ok := request.(proto.Message)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -26,12 +27,20 @@ func (s *Supervisor) startError(err error) error {
 	return e
 }
 
-// deathError is for a call under which two processes died, g the second.
-func (s *Supervisor) deathError(g *generation, stage core.Stage) error {
-	e := s.unavailable(stage, fmt.Sprintf("the backend %q died during the call, and again when the call was repeated: %s",
-		s.program, g.proc.epitaph(epitaphLimit)), nil)
-	e.Remedy = "see its log with -v"
-	return e
+// cutOffError is for a call that was cut off twice, the second time on g.
+func (s *Supervisor) cutOffError(g *generation, stage core.Stage, err error) error {
+	timer := time.NewTimer(endNotice)
+	defer timer.Stop()
+	select {
+	case <-g.alive.Done():
+		e := s.unavailable(stage, fmt.Sprintf("the backend %q died during the call, and again when the call was repeated: %s",
+			s.program, g.proc.epitaph(epitaphLimit)), nil)
+		e.Remedy = "see its log with -v"
+		return e
+	case <-timer.C:
+		return s.unavailable(stage, fmt.Sprintf("the backend %q runs but cannot be called", s.program),
+			errors.New(status.Convert(err).Message()))
+	}
 }
 
 // explain turns a failed call into an error of this process.

@@ -44,32 +44,38 @@ func Embedded(path, name string) Program {
 // Find looks for the backend called name. A name with a slash in it is a path.
 // Otherwise it is looked for in the directories of $PINFOLD_BACKENDS, and then
 // among the backends embedded in a pinfold beside the running program or on the
-// PATH. A file that another user could replace is refused.
+// PATH. A file that another user could replace is refused, not passed over.
 //
-// The error is of reason ErrNotFound and says where it was looked for.
+// The path in the result has no symbolic link in it. The error is of reason
+// ErrNotFound and says where the backend was looked for, or of reason
+// ErrNotPermitted and says what is wrong with the file.
 func Find(name string) (Program, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		path, err := filepath.Abs(name)
 		if err != nil {
 			return Program{}, notFound(name, nil, err)
 		}
-		return Program{Name: filepath.Base(name), Path: path}, check(name, path)
+		return settle(Program{Name: filepath.Base(name), Path: path})
 	}
-	if name == "" || strings.ContainsAny(name, "\x00") {
+	if name == "" || strings.ContainsRune(name, 0) {
 		return Program{}, notFound(name, nil, errors.New("that is no name of a backend"))
 	}
 	var looked []string
 	for _, candidate := range candidates(name) {
-		err := check(name, candidate.Path)
+		if !filepath.IsAbs(candidate.Path) {
+			looked = append(looked, fmt.Sprintf("%s (not used, for it is relative)", candidate.Path))
+			continue
+		}
+		found, err := settle(candidate)
 		if errors.Is(err, fs.ErrNotExist) {
 			looked = append(looked, candidate.Path)
 			continue
 		}
-		return candidate, err
+		return found, err
 	}
 	if path, err := exec.LookPath(embedder); err == nil {
 		if path, err = filepath.Abs(path); err == nil {
-			return Embedded(path, name), check(name, path)
+			return settle(Embedded(path, name))
 		}
 	}
 	return Program{}, notFound(name, append(looked, embedder+" on the PATH"), nil)
@@ -78,7 +84,7 @@ func Find(name string) (Program, error) {
 func candidates(name string) []Program {
 	var list []Program
 	for _, dir := range filepath.SplitList(os.Getenv(PathEnvKey)) {
-		if filepath.IsAbs(dir) {
+		if dir != "" {
 			list = append(list, Program{Name: name, Path: filepath.Join(dir, "pinfold-"+name)})
 		}
 	}
@@ -88,7 +94,7 @@ func candidates(name string) []Program {
 	return list
 }
 
-func notFound(name string, looked []string, err error) error {
+func notFound(name string, looked []string, err error) *core.Error {
 	e := &core.Error{
 		Reason: core.ErrNotFound,
 		Stage:  core.StageBackend,
@@ -102,38 +108,48 @@ func notFound(name string, looked []string, err error) error {
 	return e
 }
 
-// check refuses a file that is no program, or that others could have written: a
-// backend decides what confinement means.
-func check(name, path string) error {
+// settle resolves the links in the program's path and refuses a file that is no
+// program, or that others could write or replace: a backend decides what
+// confinement means.
+func settle(p Program) (Program, error) {
+	path, err := filepath.EvalSymlinks(p.Path)
+	if err != nil {
+		e := notFound(p.Name, nil, err)
+		e.Path = p.Path
+		return Program{}, e
+	}
+	p.Path = path
+	refuse := func(why, remedy string) (Program, error) {
+		return Program{}, &core.Error{
+			Reason: core.ErrNotPermitted, Stage: core.StageBackend, Path: path,
+			Detail: fmt.Sprintf("the backend %q is not used: %s", p.Name, why), Remedy: remedy,
+		}
+	}
 	info, err := os.Stat(path)
 	if err != nil {
-		e := notFound(name, nil, err).(*core.Error)
-		e.Path = path
-		return e
-	}
-	refuse := func(why, remedy string) error {
-		return &core.Error{
-			Reason: core.ErrNotPermitted, Stage: core.StageBackend, Path: path,
-			Detail: fmt.Sprintf("the backend %q is not used: %s", name, why), Remedy: remedy,
-		}
+		return refuse(err.Error(), "")
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
 		return refuse("it is not an executable file", "give the path of the backend's program")
 	}
-	if info.Mode().Perm()&0o002 != 0 {
-		return refuse("every user may write to the file", "chmod o-w")
-	}
 	if !ownedSafely(info) {
 		return refuse("it belongs to another user", "install it as root or as yourself")
+	}
+	if writableByOthers(info) {
+		return refuse("other users may write to the file", "chmod go-w it")
 	}
 	dir, err := os.Stat(filepath.Dir(path))
 	if err != nil {
 		return refuse(err.Error(), "")
 	}
-	if dir.Mode().Perm()&0o002 != 0 && dir.Mode()&fs.ModeSticky == 0 {
-		return refuse("every user may replace files in its directory", "chmod o-w the directory")
+	if !ownedSafely(dir) {
+		return refuse("its directory belongs to another user", "install it as root or as yourself")
 	}
-	return nil
+	// In a sticky directory only the owner of a file replaces it (inode(7)).
+	if writableByOthers(dir) && dir.Mode()&fs.ModeSticky == 0 {
+		return refuse("other users may replace files in its directory", "chmod go-w the directory")
+	}
+	return p, nil
 }
 
 // IsEmbedded reports whether the program serves the backend from a pinfold

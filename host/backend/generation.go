@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/pinfold/pinfold/core"
 	"github.com/pinfold/pinfold/core/lifeline"
 	"github.com/pinfold/pinfold/core/peercred"
 	"github.com/pinfold/pinfold/core/wire"
@@ -135,6 +136,10 @@ func handshakeError(err error, limit time.Duration) error {
 	switch text := err.Error(); {
 	case strings.HasPrefix(text, "Unrecognized remote plugin message"), strings.HasPrefix(text, "plugin exited before"):
 		return errors.New("it ended its output without the handshake of a backend")
+	case strings.HasPrefix(text, "incompatible API version"):
+		return fmt.Errorf("it speaks another version of the contract than %d", core.ContractVersion)
+	case status.Code(err) == codes.Canceled:
+		return errors.New("it ended between its handshake and the connection")
 	case strings.HasPrefix(text, "timeout while waiting"):
 		return fmt.Errorf("it did not connect within %v", limit)
 	}

@@ -33,3 +33,7 @@ var usualLimits = limits{
 // epitaphLimit is how long a failure waits for the backend's end and its last
 // words, so as to tell of them.
 const epitaphLimit = 2 * time.Second
+
+// endNotice is how long after its connection a process that ends has certainly
+// ended. A process that lives on has another trouble.
+const endNotice = time.Second

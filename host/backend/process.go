@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,6 +32,7 @@ type process struct {
 	started chan struct{} // closed when Start has returned
 	exited  chan struct{} // closed when the process was reaped
 	err     error         // how it ended; set before exited is closed
+	killed  atomic.Bool   // it was running still when this side killed it
 }
 
 var _ runner.Runner = (*process)(nil)
@@ -102,7 +104,14 @@ func (p *process) Wait(context.Context) error {
 }
 
 // Kill implements [runner.Runner].
-func (p *process) Kill(context.Context) error { return p.signal(syscall.SIGKILL) }
+func (p *process) Kill(context.Context) error {
+	select {
+	case <-p.exited:
+	default:
+		p.killed.Store(true)
+	}
+	return p.signal(syscall.SIGKILL)
+}
 
 func (p *process) signal(sig syscall.Signal) error {
 	<-p.started
@@ -126,7 +135,7 @@ func (p *process) end(patience time.Duration) {
 		case <-timer.C:
 		}
 	}
-	p.signal(syscall.SIGKILL)
+	p.Kill(context.Background())
 }
 
 // epitaph says how the process ended and what it said last, as far as both can
@@ -138,6 +147,9 @@ func (p *process) epitaph(patience time.Duration) string {
 	select {
 	case <-p.exited:
 		text = p.cmd.ProcessState.String()
+		if p.killed.Load() && text == "signal: killed" {
+			text = "it was then killed"
+		}
 	case <-ctx.Done():
 	}
 	select {

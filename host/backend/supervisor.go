@@ -177,19 +177,23 @@ func (s *Supervisor) call(ctx context.Context, stage core.Stage, limit time.Dura
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, errDied) {
+		if !errors.Is(err, errCutOff) {
 			return s.explain(err, stage)
 		}
 		if attempt == 2 {
-			return s.deathError(g, stage)
+			err = s.cutOffError(g, stage, err)
+		}
+		s.replace(g)
+		if attempt == 2 {
+			return err
 		}
 	}
 }
 
-var errDied = errors.New("the backend died during the call")
+// errCutOff is the error of a call whose process or connection went away.
+var errCutOff = errors.New("the call was cut off")
 
-// try makes one call. Its error is ctx's if ctx ended, and errDied if the process
-// did.
+// try makes one call. Its error is ctx's if ctx ended.
 func (s *Supervisor) try(ctx context.Context, g *generation, limit time.Duration, f func(context.Context, *generation) error) error {
 	callCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -204,8 +208,7 @@ func (s *Supervisor) try(ctx context.Context, g *generation, limit time.Duration
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case g.dead() || status.Code(err) == codes.Unavailable:
-		s.replace(g)
-		return errDied
+		return fmt.Errorf("%w: %w", errCutOff, err)
 	case callCtx.Err() != nil, status.Code(err) == codes.DeadlineExceeded:
 		// The backend's clock may be the first to say so.
 		if mine, _ := callCtx.Deadline(); isDeadline(ctx, mine) {
