@@ -55,7 +55,7 @@ func child(name string, args ...string) *Command {
 	return &Command{
 		Path:  "/proc/self/exe",
 		Args:  append([]string{childName, name}, args...),
-		Env:   []string{fast},
+		Env:   []string{fast, "PATH=/usr/bin:/bin:/usr/sbin:/sbin"},
 		Files: []*os.File{nil, os.Stdout, os.Stderr},
 	}
 }
@@ -188,6 +188,15 @@ var tries = map[string]func(path string) error{
 		return err
 	},
 	"umount": func(path string) error { return unix.Unmount(path, unix.MNT_DETACH) },
+	// As root of a user namespace of one's own.
+	"umount-as-root": func(path string) error {
+		const script = `mount -t tmpfs none /tmp && umount /tmp && { umount "$0" 2>&- && echo gone || echo there; }`
+		out, err := exec.Command("unshare", "--map-root-user", "--mount", "sh", "-c", script, path).Output()
+		if string(out) == "there\n" {
+			return unix.EINVAL
+		}
+		return err
+	},
 }
 
 // tryAll prints a line for each argument: the argument, and "ok" or the errno.
@@ -293,7 +302,7 @@ func asUser(t *testing.T, name string, args ...string) string {
 func hide(args []string) {
 	b := &core.Birth{}
 	mountsOf(b, core.Mount{Kind: core.MountEmpty, Target: args[0]}, core.Mount{Kind: core.MountEmpty, Target: args[1]})
-	c := child("try", "read:secrets/key", "list:secrets", "read:secret", "umount:secrets")
+	c := child("try", "read:secrets/key", "list:secrets", "read:secret", "umount:secrets", "umount-as-root:secrets")
 	c.Dir = filepath.Dir(args[0])
 	process, err := Start(c, b)
 	must(err)
