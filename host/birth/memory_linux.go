@@ -27,14 +27,9 @@ type machine struct {
 type cloneArgs struct {
 	flags      uint64
 	pidfd      uint64
-	childTID   uint64
-	parentTID  uint64
+	_          [2]uint64 // child_tid, parent_tid
 	exitSignal uint64
-	stack      uint64
-	stackSize  uint64
-	tls        uint64
-	setTID     uint64
-	setTIDSize uint64
+	_          [5]uint64 // stack, stack_size, tls, set_tid, set_tid_size
 	cgroup     uint64
 }
 

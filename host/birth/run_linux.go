@@ -18,8 +18,7 @@ const sigchld = uint64(unix.SIGCHLD)
 // assembly: the runtime preempts no goroutine there, and the thread has every
 // signal blocked meanwhile.
 //
-// The goroutine keeps its P, as in the fork of package syscall: handing it over
-// would cost a birth more than it takes.
+// The goroutine keeps its P meanwhile, as in the fork of package syscall.
 func vfork(m *machine) (pid int)
 
 // Start starts the program; see the function [Start]. A program may be started
@@ -29,7 +28,6 @@ func (p *Program) Start() (*os.Process, error) {
 	defer mem.unpin()
 	m := mem.m
 	pid := vfork(m)
-	runtime.KeepAlive(p.command.Files)
 	runtime.KeepAlive(p.command)
 	runtime.KeepAlive(p.birth)
 	if pid < 0 {
