@@ -17,7 +17,7 @@ const Version = "0.1.0"
 // DefaultKillTimeout is how long Kill and Close try at most, unless the context
 // ends first. SIGKILL takes effect in milliseconds; what is alive after seconds
 // is stuck in the kernel.
-const DefaultKillTimeout = 5 * time.Second
+const DefaultKillTimeout = 10 * time.Second
 
 // An Option changes how a [Tracker] works.
 type Option func(*Tracker)

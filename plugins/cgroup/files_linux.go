@@ -18,9 +18,9 @@ import (
 // readFile reads a file of a cgroup. dir is a descriptor, or unix.AT_FDCWD for
 // an absolute name.
 func readFile(dir int, name string) ([]byte, error) {
-	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := openFile(dir, name, unix.O_RDONLY)
 	if err != nil {
-		return nil, pathError("open", name, err)
+		return nil, err
 	}
 	defer unix.Close(fd)
 	// One page is the most that these files return at once.
@@ -40,9 +40,9 @@ func readFile(dir int, name string) ([]byte, error) {
 
 // writeFile writes a file of a cgroup in one call, as the kernel wants it.
 func writeFile(dir int, name, text string) error {
-	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	fd, err := openFile(dir, name, unix.O_WRONLY)
 	if err != nil {
-		return pathError("open", name, err)
+		return err
 	}
 	defer unix.Close(fd)
 	for {
@@ -55,6 +55,33 @@ func writeFile(dir int, name, text string) error {
 		}
 		return nil
 	}
+}
+
+// openFile opens a file of a cgroup. If the tracker has lost its rights to it,
+// it takes them back.
+func openFile(dir int, name string, flags int) (int, error) {
+	fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0)
+	if err == unix.EACCES && dir != unix.AT_FDCWD {
+		reopen(dir, name)
+		fd, err = unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		return -1, pathError("open", name, err)
+	}
+	return fd, nil
+}
+
+// reopen gives the tracker's user all rights to a cgroup, and to a file or a
+// cgroup in it, as far as they are this user's own. A process of the session
+// is of the same user and can take them away: Landlock, which keeps it from
+// writing to these files, does not restrict chmod(2).
+func reopen(dir int, name string) {
+	if dir != unix.AT_FDCWD {
+		// By way of /proc, since dir may be open with O_PATH, and without the
+		// right to search it there is no other name for it.
+		unix.Chmod("/proc/self/fd/"+strconv.Itoa(dir), 0o755)
+	}
+	unix.Fchmodat(dir, name, 0o755, 0)
 }
 
 // openDirectory opens a directory for reading its entries, or with

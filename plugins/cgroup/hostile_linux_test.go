@@ -57,6 +57,20 @@ func hostile(mode string, args []string) {
 		thread(args[0])
 	case "freezer":
 		freeze(args[0])
+	case "chmod":
+		lock(args[0])
+		say("ready")
+		pause()
+	case "chmod-above":
+		must(os.Chmod(filepath.Dir(args[0]), 0))
+		say("ready")
+		pause()
+	case "chmod-loop":
+		lock(args[0])
+		say("ready")
+		for {
+			lock(args[0])
+		}
 	default:
 		asHost(mode, args)
 	}
@@ -269,4 +283,17 @@ func freeze(leaf string) {
 	say("ready")
 	os.WriteFile(filepath.Join(leaf, "cgroup.freeze"), []byte("1"), 0)
 	pause()
+}
+
+// lock takes everybody's rights to its cgroup away, and to one below it.
+func lock(leaf string) {
+	below := filepath.Join(leaf, "below")
+	os.Chmod(leaf, 0o755)
+	os.Mkdir(below, 0o755)
+	for _, file := range []string{"cgroup.procs", "cgroup.events", "cgroup.kill", "cgroup.freeze"} {
+		os.Chmod(filepath.Join(leaf, file), 0)
+		os.Chmod(filepath.Join(below, file), 0)
+	}
+	os.Chmod(below, 0)
+	os.Chmod(leaf, 0)
 }

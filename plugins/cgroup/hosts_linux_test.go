@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +33,7 @@ func asHost(mode string, args []string) {
 		pause()
 	case "user":
 		say("ready")
-		asUser(args[0])
+		asUser(args[0], args[1])
 		os.Exit(0)
 	}
 }
@@ -45,16 +46,16 @@ func openAs(id string, detached bool) *core.Opened {
 	must(err)
 	o, err := New().Open(ctx, &core.OpenRequest{Session: session, Owner: self, Detached: detached})
 	must(err)
-	must(inSession(o).Start())
+	must(inSession(o, "sleep").Start())
 	text, err := json.Marshal(o.Handle)
 	must(err)
 	say(string(text))
 	return o
 }
 
-func inSession(o *core.Opened) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), modeKey+"=sleep")
+func inSession(o *core.Opened, mode string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", string(o.Handle.Data))
+	cmd.Env = append(os.Environ(), modeKey+"="+mode)
 	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(o.Birth.Cgroup.Fd())}
 	return cmd
 }
@@ -72,13 +73,14 @@ func moveInside(id string) {
 	}
 }
 
-// asUser goes through a session's life and says how far it got.
-func asUser(id string) {
+// asUser goes through a session's life with a program of some mode in it, and
+// says how far it got.
+func asUser(id, mode string) {
 	session, err := core.ParseSessionID(id)
 	must(err)
 	self, err := owner.Self()
 	must(err)
-	tr := New()
+	tr := New(KillTimeout(watchdog))
 	o, err := tr.Open(ctx, &core.OpenRequest{Session: session, Owner: self})
 	if err != nil {
 		var e *core.Error
@@ -87,14 +89,20 @@ func asUser(id string) {
 		say(err.Error())
 		return
 	}
-	cmd := inSession(o)
+	cmd := inSession(o, mode)
+	out, err := cmd.StdoutPipe()
+	must(err)
 	must(cmd.Start())
 	must(tr.Verify(ctx, o.Handle, cmd.Process.Pid))
+	_, err = io.ReadFull(out, make([]byte, len(readyLine)))
+	must(err)
 	all, err := tr.Sessions(ctx)
 	must(err)
-	report, err := tr.Close(ctx, o.Handle)
+	report, err := tr.Kill(ctx, o.Handle)
 	must(err)
 	cmd.Wait()
+	_, err = tr.Close(ctx, o.Handle)
+	must(err)
 	say(fmt.Sprintf("%d session, %v, %d killed", len(all), report.Outcome, report.Killed))
 	say(string(o.Handle.Data))
 }

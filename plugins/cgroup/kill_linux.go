@@ -18,12 +18,12 @@ import (
 //
 // It kills the members one by one, in rounds, and not by cgroup.kill: that
 // would make the session useless. A cgroup counts how often it was killed. To
-// catch forks in flight, the kernel compares the count before and after a fork,
-// and since Linux 6.14 (and in the stable series since early 2025) it takes the
-// first of the two from the parent's cgroup even if the child is cloned into
-// another (cgroup_css_set_fork in kernel/cgroup/cgroup.c). So whoever is born
-// from outside into a cgroup that was killed once is killed at birth, for ever.
-// Close has no such worry.
+// catch forks in flight, the kernel compares the count from before a fork with
+// that from after it, and current kernels take the first from the parent's
+// cgroup even if the child is cloned into another (cgroup_css_set_fork and
+// cgroup_post_fork in kernel/cgroup/cgroup.c; seen on 6.18 and 7.2, not on
+// 6.12). So whoever is born from outside into a cgroup that was killed once is
+// killed at birth, for ever. Close has no such worry.
 //
 // If the tracker itself or its host is in the session, which only a process
 // outside of every constraint can have done, all others are killed, these are
@@ -67,6 +67,7 @@ type killing struct {
 	killName string // empty to kill one by one
 	report   core.KillReport
 	seen     map[int]struct{} // every member seen alive
+	alive    []int            // the members at the last look, without the spared
 	spared   []int            // members that are never killed
 	rounds   int
 	frozen   bool // by this attempt
@@ -87,25 +88,36 @@ func (k *killing) run(ctx context.Context) error {
 		}
 	}()
 	for ; ; k.rounds++ {
-		text, err := k.events()
-		if err != nil {
-			return err
+		empty, err := k.round(ctx)
+		if errors.Is(err, unix.EACCES) && ctx.Err() == nil {
+			// A member takes the tracker's rights away while it takes them back.
+			// One round has to come through.
+			time.Sleep(50 * time.Microsecond)
+			continue
 		}
-		if !isSet(text, "populated") {
-			return k.thaw(text)
-		}
-		if err := k.look(ctx); err != nil {
-			return err
-		}
-		round, err := k.strike(ctx)
-		if err != nil {
-			return err
-		}
-		empty, err := k.waitEmpty(ctx, round)
 		if err != nil || empty {
 			return err
 		}
 	}
+}
+
+// round is one attempt, and reports whether nobody is left.
+func (k *killing) round(ctx context.Context) (bool, error) {
+	text, err := k.events()
+	if err != nil {
+		return false, err
+	}
+	if !isSet(text, "populated") {
+		return true, k.thaw(text)
+	}
+	if err := k.look(ctx); err != nil {
+		return false, err
+	}
+	wait, err := k.strike(ctx)
+	if err != nil {
+		return false, err
+	}
+	return k.waitEmpty(ctx, wait)
 }
 
 // look notes who is alive. Members that must be spared end the attempt once
@@ -115,15 +127,16 @@ func (k *killing) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.spared = k.spared[:0]
+	k.alive, k.spared = k.alive[:0], k.spared[:0]
 	for _, pid := range pids {
 		if k.mustSpare(pid) {
 			k.spared = append(k.spared, pid)
 			continue
 		}
+		k.alive = append(k.alive, pid)
 		k.seen[pid] = struct{}{}
 	}
-	if len(k.spared) > 0 && len(k.spared) == len(pids) {
+	if len(k.spared) > 0 && len(k.alive) == 0 {
 		return errSpared
 	}
 	if k.report.Processes == nil {

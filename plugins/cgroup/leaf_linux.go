@@ -85,6 +85,10 @@ func (t *Tracker) openDirectoryAsLeaf(stage core.Stage, directory string, name l
 		return nil, notOurs(nil, "the cgroup at this path has another name")
 	}
 	l.fd, err = openDirectory(unix.AT_FDCWD, directory, unix.O_PATH)
+	if errors.Is(err, unix.EACCES) {
+		reopenAbove(h.point, directory)
+		l.fd, err = openDirectory(unix.AT_FDCWD, directory, unix.O_PATH)
+	}
 	if isGone(err) {
 		return nil, errGone
 	}
@@ -98,6 +102,16 @@ func (t *Tracker) openDirectoryAsLeaf(stage core.Stage, directory string, name l
 	return l, nil
 }
 
+// reopenAbove takes back the rights to the cgroups on the way from a mount point
+// to a directory, as far as they are the tracker's own (see reopen).
+func reopenAbove(point, directory string) {
+	for i := len(point); i < len(directory); i++ {
+		if directory[i] == '/' {
+			reopen(unix.AT_FDCWD, directory[:i])
+		}
+	}
+}
+
 // check makes sure that the open directory is what the path said when the
 // mounts were read: a cgroup of this user, and by its own name, not by the name
 // of a mount point.
@@ -109,15 +123,18 @@ func (l *leaf) check(uid int) error {
 	if !cgroup2 {
 		return errors.New("not a cgroup")
 	}
-	st, err := statx(l.fd, unix.STATX_UID)
+	st, err := statx(l.fd, unix.STATX_UID|unix.STATX_MODE)
 	if err != nil {
 		return err
 	}
 	if st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 { // Linux 5.8
 		return errors.New("a mount point, not a session's cgroup")
 	}
-	if st.Uid != uint32(uid) {
+	if !l.name.belongsTo(uid, st.Uid) {
 		return fmt.Errorf("it belongs to user %d, and this tracker runs as %d", st.Uid, uid)
+	}
+	if st.Mode&0o700 != 0o700 {
+		reopen(l.fd, ".")
 	}
 	return nil
 }

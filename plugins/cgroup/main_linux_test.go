@@ -70,7 +70,8 @@ func newSession() core.SessionID {
 // tracker returns a tracker, or skips the test where sessions cannot be made.
 func tracker(t testing.TB, options ...Option) *Tracker {
 	t.Helper()
-	tr := New(options...)
+	// An emulated machine takes seconds to end a fork bomb.
+	tr := New(append([]Option{KillTimeout(watchdog)}, options...)...)
 	probeOnce.Do(func() {
 		c, err := tr.Probe(context.Background())
 		if err != nil {

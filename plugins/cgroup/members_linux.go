@@ -19,6 +19,10 @@ import (
 // that are not visible in the tracker's PID namespace are left out.
 func (l *leaf) members(ctx context.Context) ([]int, error) {
 	top, err := openDirectory(l.fd, ".", unix.O_RDONLY)
+	if errors.Is(err, unix.EACCES) {
+		reopen(l.fd, ".")
+		top, err = openDirectory(l.fd, ".", unix.O_RDONLY)
+	}
 	if isGone(err) {
 		return nil, errGone
 	}
@@ -34,7 +38,7 @@ func (l *leaf) members(ctx context.Context) ([]int, error) {
 			return nil, err
 		}
 	} else {
-		err := walk(ctx, top, func(dir int, _ string) error {
+		err := walk(ctx, top, failDenied, func(dir int, _ string) error {
 			found, err := processes(dir)
 			pids = append(pids, found...)
 			return err

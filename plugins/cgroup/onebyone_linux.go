@@ -20,18 +20,10 @@ import (
 // may be the tracker and its host.
 func (k *killing) killOneByOne(ctx context.Context) error {
 	if k.rounds > 0 && len(k.spared) == 0 && !k.frozen {
-		err := writeFile(k.fd, "cgroup.freeze", "1")
-		if err != nil && !isGone(err) {
-			return err
-		}
-		k.frozen = err == nil
+		// Without it, it takes more rounds.
+		k.frozen = writeFile(k.fd, "cgroup.freeze", "1") == nil
 	}
-	pids, err := k.members(ctx)
-	if err != nil {
-		return err
-	}
-	pids = slices.DeleteFunc(pids, k.mustSpare)
-	for part := range slices.Chunk(pids, batch) {
+	for part := range slices.Chunk(k.alive, batch) {
 		if err := k.killMembers(ctx, part); err != nil {
 			return err
 		}

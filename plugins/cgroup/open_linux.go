@@ -23,7 +23,7 @@ func (t *Tracker) Open(ctx context.Context, req *core.OpenRequest) (*core.Opened
 	if t.hostGone {
 		return nil, failure(core.StageOpen, core.ErrClosed, "", nil, "the host is gone")
 	}
-	name, err := newLeafName(req, t.view)
+	name, err := newLeafName(req, t.uid, t.view)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (t *Tracker) Probe(ctx context.Context) (*core.Capability, error) {
 	if err != nil {
 		return nil, failure(core.StageProbe, core.ErrUnavailable, "/proc/self/stat", err, "reading the own process")
 	}
-	name, err := newLeafName(&core.OpenRequest{Session: core.NewSessionID(), Owner: self}, t.view)
+	name, err := newLeafName(&core.OpenRequest{Session: core.NewSessionID(), Owner: self}, t.uid, t.view)
 	if err != nil {
 		return nil, err
 	}

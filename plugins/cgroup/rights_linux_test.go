@@ -16,15 +16,15 @@ import (
 const nobody = 54321
 
 // asNobody runs the "user" program as an ordinary user in the cgroup directory,
-// and returns the two lines that it says.
-func asNobody(t *testing.T, directory string) (string, string) {
+// which starts one of some mode in a session, and returns the two lines that it says.
+func asNobody(t *testing.T, directory, mode string) (string, string) {
 	t.Helper()
 	cgroup, err := os.Open(directory)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cgroup.Close()
-	cmd := exec.Command("/proc/self/exe", newSession().String())
+	cmd := exec.Command("/proc/self/exe", newSession().String(), mode)
 	cmd.Dir = "/"
 	cmd.Env = []string{modeKey + "=user", "GORACE=atexit_sleep_ms=0"}
 	cmd.Stderr = os.Stderr
@@ -58,22 +58,60 @@ func testCgroup(t *testing.T) string {
 	return directory
 }
 
-func TestOrdinaryUserInDelegatedCgroup(t *testing.T) {
+func delegate(t *testing.T) string {
+	t.Helper()
 	directory := testCgroup(t)
 	for _, file := range []string{"", "cgroup.procs", "cgroup.subtree_control"} {
 		if err := os.Chown(filepath.Join(directory, file), nobody, nobody); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first, second := asNobody(t, directory)
-	if first != "1 session, proved empty, 1 killed" || filepath.Dir(second) != directory {
-		t.Errorf("%s\n%s", first, second)
+	return directory
+}
+
+// In a delegated cgroup everything works. That is so although a process of the
+// session, even one that Landlock keeps from writing to the cgroup filesystem,
+// may take the rights of its own user away.
+func TestOrdinaryUserInDelegatedCgroup(t *testing.T) {
+	for _, mode := range []string{"sleep", "double-fork", "nested", "chmod", "chmod-above", "chmod-loop"} {
+		t.Run(mode, func(t *testing.T) {
+			directory := delegate(t)
+			first, second := asNobody(t, directory, mode)
+			killed := 1
+			if mode == "double-fork" {
+				killed = 2
+			}
+			if first != fmt.Sprintf("1 session, proved empty, %d killed", killed) || filepath.Dir(second) != directory {
+				t.Errorf("%s\n%s", first, second)
+			}
+		})
 	}
+}
+
+// A process of root that Landlock confines may give its cgroup away.
+func TestSessionThatWasGivenAway(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("giving a cgroup away takes root")
+	}
+	tr := tracker(t)
+	o := open(t, tr)
+	p := start(t, o, "double-fork")
+	if err := os.Chown(string(o.Handle.Data), nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	if s := find(t, tr, o.Handle); s == nil || s.Processes != 2 {
+		t.Errorf("found %+v", s)
+	}
+	if report, err := tr.Close(ctx, o.Handle); err != nil || report.Killed != 2 {
+		t.Errorf("Close = %+v, %v", report, err)
+	}
+	p.Wait()
+	p.wantAllGone(t)
 }
 
 func TestOrdinaryUserWithoutRights(t *testing.T) {
 	directory := testCgroup(t)
-	first, second := asNobody(t, directory)
+	first, second := asNobody(t, directory, "sleep")
 	if first != fmt.Sprintf("%s %d %s", core.ErrNotPermitted, syscall.EACCES, directory) ||
 		!strings.Contains(second, "may not make a cgroup below") || !strings.Contains(second, "systemd-run --user --scope") {
 		t.Errorf("%s\n%s", first, second)
@@ -87,7 +125,7 @@ func TestOrdinaryUserMayMakeButNotJoin(t *testing.T) {
 	if err := os.Chown(directory, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	first, second := asNobody(t, directory)
+	first, second := asNobody(t, directory, "sleep")
 	if first != fmt.Sprintf("%s %d %s", core.ErrNotPermitted, syscall.EACCES, directory) ||
 		!strings.Contains(second, "may not start a process in a new cgroup below") {
 		t.Errorf("%s\n%s", first, second)

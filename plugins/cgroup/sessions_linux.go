@@ -33,12 +33,12 @@ func (t *Tracker) find(ctx context.Context, stage core.Stage) ([]found, error) {
 	}
 	defer unix.Close(top)
 	var all []found
-	err = walk(ctx, top, func(dir int, path string) error {
+	err = walk(ctx, top, skipDenied, func(dir int, path string) error {
 		name, ok := parseLeafName(lastName(path))
-		if !ok {
-			return nil
+		if !ok || len(p.point+path) >= unix.PathMax {
+			return nil // what has no usable path is below a session that has one
 		}
-		if st, err := statx(dir, unix.STATX_UID); err == nil && st.Uid == uint32(t.uid) {
+		if st, err := statx(dir, unix.STATX_UID); err == nil && name.belongsTo(t.uid, st.Uid) {
 			all = append(all, found{name, p.point + path})
 		}
 		return nil

@@ -12,10 +12,21 @@ import (
 // is walked with one open directory and names alone, going back by "..". That
 // is safe since a cgroup v2 directory is never moved.
 
+// What to do about a cgroup that may not be opened even after the tracker took
+// back what rights are its own.
+type denied int
+
+const (
+	// skipDenied leaves it out: it is somebody else's.
+	skipDenied denied = iota
+	// failDenied gives up: it is in a session, and something may be hidden in it.
+	failDenied
+)
+
 // walk calls visit for the cgroup top and every cgroup below it, parents first,
 // with the path below top ("" for top itself). Cgroups that vanish meanwhile are
 // left out. An error of visit ends it.
-func walk(ctx context.Context, top int, visit func(dir int, path string) error) error {
+func walk(ctx context.Context, top int, onDenied denied, visit func(dir int, path string) error) error {
 	dir, err := openDirectory(top, ".", unix.O_RDONLY)
 	if err != nil {
 		return err
@@ -48,7 +59,7 @@ func walk(ctx context.Context, top int, visit func(dir int, path string) error) 
 		name := todo[last][0]
 		todo[last] = todo[last][1:]
 		if err := change(&dir, name); err != nil {
-			if isGone(err) {
+			if isGone(err) || onDenied == skipDenied && errors.Is(err, unix.EACCES) {
 				continue
 			}
 			return err
@@ -137,6 +148,10 @@ func remove(dir int, name string) error {
 // change replaces the open directory by another, named relative to it.
 func change(dir *int, name string) error {
 	next, err := openDirectory(*dir, name, unix.O_RDONLY)
+	if errors.Is(err, unix.EACCES) {
+		reopen(*dir, name)
+		next, err = openDirectory(*dir, name, unix.O_RDONLY)
+	}
 	if err != nil {
 		return err
 	}
