@@ -81,13 +81,13 @@ func TestReadOnlyReachesSubmounts(t *testing.T) {
 // is taken as it was before.
 func TestReadOnlyRoot(t *testing.T) {
 	needReadOnlyBinds(t)
-	dir := tree(t, "work/", "rest/")
+	dir := tree(t, "mine/", "rest/")
 	b := mounted(
 		core.Mount{Kind: core.MountBind, Source: "/", Target: "/", ReadOnly: true},
-		core.Mount{Kind: core.MountBind, Source: dir + "/work", Target: dir + "/work"},
+		core.Mount{Kind: core.MountBind, Source: dir + "/mine", Target: dir + "/mine"},
 	)
-	expectTries(t, b, "write:"+dir+"/rest/1", "EROFS", "write:"+dir+"/work/1", "ok")
-	expectTries(t, nil, "write:"+dir+"/rest/1", "ok", "read:"+dir+"/work/1", "ok")
+	expectTries(t, b, "write:"+dir+"/rest/1", "EROFS", "write:"+dir+"/mine/1", "ok")
+	expectTries(t, nil, "write:"+dir+"/rest/1", "ok", "read:"+dir+"/mine/1", "ok")
 }
 
 // TestWorkingDirectoryIsBelowNoMount: relative paths meet the mounts, though the
