@@ -73,12 +73,12 @@ func delegate(t *testing.T) string {
 // session, even one that Landlock keeps from writing to the cgroup filesystem,
 // may take the rights of its own user away.
 func TestOrdinaryUserInDelegatedCgroup(t *testing.T) {
-	for _, mode := range []string{"sleep", "double-fork", "nested", "chmod", "chmod-above", "chmod-loop"} {
+	for _, mode := range []string{"sleep", "setsid", "nested", "chmod", "chmod-above", "chmod-loop"} {
 		t.Run(mode, func(t *testing.T) {
 			directory := delegate(t)
 			first, second := asNobody(t, directory, mode)
 			killed := 1
-			if mode == "double-fork" {
+			if mode == "setsid" {
 				killed = 2
 			}
 			if first != fmt.Sprintf("1 session, proved empty, %d killed", killed) || filepath.Dir(second) != directory {
@@ -95,7 +95,7 @@ func TestSessionThatWasGivenAway(t *testing.T) {
 	}
 	tr := tracker(t)
 	o := open(t, tr)
-	p := start(t, o, "double-fork")
+	p := start(t, o, "setsid")
 	if err := os.Chown(string(o.Handle.Data), nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
