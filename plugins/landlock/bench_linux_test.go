@@ -10,8 +10,17 @@ import (
 )
 
 // BenchmarkPlan measures a plan of the preset workspace-write with more and more
-// rules of its own.
+// rules of its own, as a user plans it and as root, who gets /etc name by name.
 func BenchmarkPlan(b *testing.B) {
+	m, err := observeMachine()
+	must(b, err)
+	user, root := unprivileged(*m), *m
+	root.overridesModes = true
+	b.Run("user", func(b *testing.B) { benchmarkPlan(b, confinerOn(user)) })
+	b.Run("root", func(b *testing.B) { benchmarkPlan(b, confinerOn(&root)) })
+}
+
+func benchmarkPlan(b *testing.B, c *Confiner) {
 	for _, rules := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprintf("rules=%d", rules), func(b *testing.B) {
 			dir := b.TempDir()
@@ -22,7 +31,6 @@ func BenchmarkPlan(b *testing.B) {
 				must(b, os.WriteFile(path, nil, 0o600))
 				p.Filesystem.Rules = append(p.Filesystem.Rules, core.PathRule{Path: path, Access: core.Read})
 			}
-			c := New()
 			req := &core.PlanRequest{Session: core.NewSessionID(), Policy: p}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pinfold/pinfold/core"
 )
 
@@ -57,22 +59,29 @@ func (b *builder) settleDenial(d *denial, path string) error {
 	if d.rule >= 0 && place != path {
 		d.words += " (" + pathText(place) + ")"
 	}
-	if o != nil {
+	if o != nil && !o.device {
 		if b.mountTable == nil {
 			if b.mountTable, err = readMounts(); err != nil {
 				return err
 			}
 		}
-		d.places = append(d.places, b.mountTable.otherNames(place)...)
+		for _, name := range b.mountTable.otherNames(place) {
+			// A name under a mount that another one covers leads nowhere.
+			if unix.Lstat(name, new(unix.Stat_t)) == nil {
+				d.places = append(d.places, name)
+			}
+		}
 	}
 	d.cut = make([]core.Access, len(d.places))
 	b.denials = append(b.denials, d)
 	return nil
 }
 
-// contains reports whether the object is the denied one or below it.
+// contains reports whether the object is the denied one or below it. A device node
+// is told by its place alone: container engines mount /dev/null over what they
+// hide, and to deny that is not to deny /dev/null.
 func (d *denial) contains(o object) bool {
-	if d.found != nil && d.found.id == o.id {
+	if d.found != nil && d.found.id == o.id && !o.device {
 		return true
 	}
 	return slices.ContainsFunc(d.places, func(place string) bool { return within(o.place, place) })

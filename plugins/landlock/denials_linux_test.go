@@ -214,3 +214,18 @@ func TestDenialBeatsGrant(t *testing.T) {
 		})
 	}
 }
+
+// TestDeviceAlias: container engines hide files behind /dev/null. Denying such a
+// file leaves /dev/null alone.
+func TestDeviceAlias(t *testing.T) {
+	needMounts(t)
+	ws, _ := fixture(t)
+	masked := filepath.Join(ws, "a")
+	must(t, unix.Mount("/dev/null", masked, "", unix.MS_BIND, ""))
+	t.Cleanup(func() { must(t, unix.Unmount(masked, 0)) })
+	plan := mustPlan(t, New(), denying(t, ws, core.PathRule{Path: "a", Access: core.Read | core.Write}))
+	got := doOps(t, plan, [][]string{{"write", "/dev/null"}, {"write", masked}})
+	if got[0] != "ok" || got[1] != "EROFS" {
+		t.Errorf("/dev/null: %s, the masked file: %s", got[0], got[1])
+	}
+}

@@ -99,9 +99,16 @@ func (m *machine) observeCapabilities() error {
 	m.overridesModes = effective(unix.CAP_DAC_OVERRIDE) || effective(unix.CAP_DAC_READ_SEARCH)
 	initial := initialUserNamespace()
 	m.readsMemoryMaps = initial && m.kernelAtLeast(6, 13) && (effective(unix.CAP_PERFMON) || effective(unix.CAP_SYS_ADMIN))
-	m.kernelMemory = initial && effective(unix.CAP_SYS_RAWIO) && unix.Access(kernelMemory, unix.F_OK) == nil
+	m.kernelMemory = initial && effective(unix.CAP_SYS_RAWIO) && showsKernelMemory()
 	m.raisesLimits = effective(unix.CAP_SYS_RESOURCE)
 	return nil
+}
+
+// showsKernelMemory reports whether the file is the kernel's own: container engines
+// mount something harmless over it.
+func showsKernelMemory() bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(kernelMemory, &fs) == nil && fs.Type == unix.PROC_SUPER_MAGIC
 }
 
 // kernelAtLeast compares the kernel's release. One that cannot be read counts as new.

@@ -58,8 +58,8 @@ func unescapeMount(s string) string {
 }
 
 // otherNames returns the places, apart from those at or below the place itself,
-// where other mounts show what is there or a part of it. A mount that another one
-// covers counts too: a name too many denies nothing that is visible.
+// where other mounts show what is there or a part of it, also where those mounts
+// are covered by others.
 func (t mountTable) otherNames(place string) []string {
 	type part struct{ device, root string }
 	var parts []part

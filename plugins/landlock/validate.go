@@ -96,10 +96,15 @@ func validateUnix(u core.UnixPolicy) error {
 	return nil
 }
 
+// pathMax is the kernel's PATH_MAX, with the byte that ends a path.
+const pathMax = 4096
+
 // validatePath refuses what the host should have settled, and what means another
 // file in every process: a path below the process's own entry in /proc.
 func validatePath(p, what string) error {
 	switch {
+	case len(p) >= pathMax:
+		return invalid(p, what+" is too long")
 	case strings.IndexByte(p, 0) >= 0:
 		return invalid(p, what+" has a NUL byte")
 	case !path.IsAbs(p):
