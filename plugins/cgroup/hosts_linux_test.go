@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pinfold/pinfold/core"
 	"github.com/pinfold/pinfold/core/owner"
 )
@@ -31,6 +33,15 @@ func asHost(mode string, args []string) {
 		say("ready")
 		moveInside(args[0])
 		pause()
+	case "moved":
+		say("ready")
+		must(os.WriteFile(filepath.Join(args[2], "cgroup.procs"), []byte("0"), 0))
+		asUser(args[0], args[1])
+		os.Exit(0)
+	case "forger":
+		say("ready")
+		forgeByMount(args[0], args[1])
+		os.Exit(0)
 	case "user":
 		say("ready")
 		asUser(args[0], args[1])
@@ -105,4 +116,27 @@ func asUser(id, mode string) {
 	must(err)
 	say(fmt.Sprintf("%d session, %v, %d killed", len(all), report.Outcome, report.Killed))
 	say(string(o.Handle.Data))
+}
+
+// forgeByMount mounts somebody's cgroup under the name of a session and asks
+// for that session to be killed. It runs in a mount namespace of its own.
+func forgeByMount(victim, tmp string) {
+	self, err := owner.Self()
+	must(err)
+	tr := New()
+	_, err = tr.Sessions(ctx) // so that the mounts are known before they change
+	must(err)
+	name, err := newLeafName(&core.OpenRequest{Session: core.NewSessionID(), Owner: self}, tr.uid, tr.view)
+	must(err)
+	forged := filepath.Join(tmp, name.String())
+	must(os.Mkdir(forged, 0o755))
+	must(syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
+	must(syscall.Mount(victim, forged, "", syscall.MS_BIND, ""))
+	report, err := tr.Kill(ctx, handleOf(name, forged))
+	say(fmt.Sprintf("%v %v", report, errors.Is(err, core.ErrInvalidRequest)))
+	// The same without looking at the mounts, by the open directory alone.
+	l := &leaf{path: forged, name: name}
+	l.fd, err = openDirectory(unix.AT_FDCWD, forged, unix.O_PATH)
+	must(err)
+	say(fmt.Sprint(l.check(tr.uid)))
 }

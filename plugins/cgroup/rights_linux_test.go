@@ -156,3 +156,26 @@ func TestBirthIntoKilledCgroup(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The other way round: from a cgroup that was killed once, nothing can be born
+// in another. A tracker there has to say so, not to open sessions that kill
+// whatever is started in them.
+func TestOpenFromKilledCgroup(t *testing.T) {
+	directory := testCgroup(t)
+	if err := os.WriteFile(filepath.Join(directory, "cgroup.kill"), []byte("1"), 0); err != nil {
+		t.Skip(err)
+	}
+	p := start(t, nil, "moved", newSession().String(), "sleep", directory)
+	first, second := p.line(t), p.line(t)
+	switch first {
+	case "unsupported 0 " + directory:
+		if !strings.Contains(second, "it is killed at its birth") {
+			t.Error(second)
+		}
+	case "1 session, proved empty, 1 killed":
+		t.Log("this kernel lets processes of a cgroup that was killed once start others elsewhere")
+	default:
+		t.Errorf("%s\n%s", first, second)
+	}
+	p.Wait()
+}

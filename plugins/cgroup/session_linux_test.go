@@ -326,3 +326,23 @@ func TestForgedHandles(t *testing.T) {
 		}
 	}
 }
+
+// A path is no proof of a cgroup's name: mounts give it others.
+func TestForgedMount(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounting takes root")
+	}
+	tr := tracker(t)
+	victim := open(t, tr)
+	p := start(t, victim, "sleep")
+	cmd := hostileCommand("forger", string(victim.Handle.Data), t.TempDir())
+	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS
+	forger := startCommand(t, cmd)
+	if got := forger.line(t); got != "<nil> true" {
+		t.Errorf("Kill: %s", got)
+	}
+	if got := forger.line(t); got != "a mount point, not a session's cgroup" {
+		t.Errorf("check: %s", got)
+	}
+	p.wantAlive(t, "the process in the session")
+}
