@@ -100,7 +100,7 @@ func (d *denial) note(o object, granted core.Access) {
 func (b *builder) finishDenial(d *denial) core.Finding {
 	f := core.Finding{Dimension: dimensionOf(d.access), Rule: d.words, Level: core.Enforced, Mechanism: b.mechanism(true, false)}
 	if !b.handles(wholeFS) {
-		return b.ungoverned(core.PathRule{Access: d.access}, d.words)
+		return b.ungoverned(core.PathRule{Access: d.access, Deny: true}, d.words)
 	}
 	var cut core.Access
 	for _, c := range d.cut {

@@ -190,9 +190,13 @@ func (b *builder) reduce(o object, access core.Access) (core.Access, []string) {
 	return access, takers
 }
 
-// ungoverned is the finding for a rule on a machine without Landlock.
+// ungoverned is the finding for a rule on a machine without Landlock. A denial is
+// lost; a grant has nothing to add to. The dimensions say what is open.
 func (b *builder) ungoverned(rule core.PathRule, words string) core.Finding {
-	f := b.lacksLandlock(core.Unsupported, wholeFS, "access to files is not restricted, by this rule or any other")
+	f := core.Finding{Level: core.Skipped, Gap: "access to files is not restricted here, so there is nothing to grant"}
+	if rule.Deny {
+		f = b.lacksLandlock(core.Unsupported, wholeFS, "access to files is not restricted here")
+	}
 	f.Dimension, f.Rule = dimensionOf(rule.Access), words
 	return f
 }
