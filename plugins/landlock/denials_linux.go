@@ -2,7 +2,6 @@ package landlock
 
 import (
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -21,6 +20,9 @@ type denial struct {
 	found *object
 	// cut are the accesses that grants of something above give to each place.
 	cut []core.Access
+	// movable is, for each place, the outermost directory above it in which a grant
+	// gives writing, and with it the renaming of what leads to the place; or "".
+	movable []string
 	// mounts are what closes it.
 	mounts []core.Mount
 }
@@ -44,7 +46,7 @@ func (b *builder) settleDenials(rules []core.PathRule) error {
 		}
 	}
 	if b.hidesKernelMemory() {
-		own := &denial{rule: -1, words: "kernel memory", access: core.Read}
+		own := &denial{rule: -1, words: "the kernel's memory is never granted", access: core.Read}
 		return b.settleDenial(own, kernelMemory)
 	}
 	return nil
@@ -72,7 +74,7 @@ func (b *builder) settleDenial(d *denial, path string) error {
 			}
 		}
 	}
-	d.cut = make([]core.Access, len(d.places))
+	d.cut, d.movable = make([]core.Access, len(d.places)), make([]string, len(d.places))
 	b.denials = append(b.denials, d)
 	return nil
 }
@@ -90,8 +92,12 @@ func (d *denial) contains(o object) bool {
 // note remembers that a grant of an object gives access to the denied one.
 func (d *denial) note(o object, granted core.Access) {
 	for i, place := range d.places {
-		if place != o.place && within(place, o.place) {
-			d.cut[i] |= granted & d.access
+		if place == o.place || !within(place, o.place) {
+			continue
+		}
+		d.cut[i] |= granted & d.access
+		if granted&core.Write != 0 && (d.movable[i] == "" || within(d.movable[i], o.place)) {
+			d.movable[i] = o.place
 		}
 	}
 }
@@ -127,7 +133,7 @@ func (b *builder) absentDenial(d *denial, f core.Finding, cut core.Access) core.
 	f.Mechanism = ""
 	f.Remedy = "create it beforehand, or grant what is beside it instead of the directory above"
 	switch {
-	case b.policy.Filesystem.Rules[d.rule].Optional:
+	case d.rule < 0, b.policy.Filesystem.Rules[d.rule].Optional:
 		f.Level = core.Skipped
 		f.Gap = "does not exist; if it is created under a grant, the grant counts"
 	case cut&core.Write != 0:
@@ -138,57 +144,4 @@ func (b *builder) absentDenial(d *denial, f core.Finding, cut core.Access) core.
 		f.Gap = "does not exist; if somebody creates it, a grant of a directory above gives " + accessText(cut) + " access"
 	}
 	return f
-}
-
-// mountDenial hides the denied object or makes it read-only, under each name that
-// a grant reaches.
-func (b *builder) mountDenial(d *denial, f core.Finding, cut core.Access) core.Finding {
-	f.Mechanism += ", private mounts"
-	for i, place := range d.places {
-		switch c := d.cut[i]; {
-		case c == 0:
-		case c&core.Read != 0:
-			d.mounts = append(d.mounts, core.Mount{Kind: core.MountEmpty, Target: place, ReadOnly: true})
-		case c&core.Write != 0:
-			d.mounts = append(d.mounts, core.Mount{Kind: core.MountBind, Source: place, Target: place, ReadOnly: true})
-		}
-	}
-	switch {
-	case cut&core.Read == 0 && cut&core.Execute != 0:
-		f.Gap = "execution cannot be denied below a grant unless reading is denied as well"
-		f.Remedy = "deny reading too, or grant what is beside it"
-		f.Level = core.Partial
-		if len(d.mounts) == 0 {
-			f.Level, f.Mechanism = core.Unsupported, ""
-		}
-	case !d.found.dir && d.found.links > 1:
-		f.Level = core.Partial
-		f.Gap = "the file has other names (hard links), under which a grant may still reach it"
-	}
-	return f
-}
-
-// denialMounts are the mounts of all denials, outer ones first. What lies below
-// something hidden is gone with it and must not be mounted on.
-func (b *builder) denialMounts() []core.Mount {
-	var all, kept []core.Mount
-	for _, d := range b.denials {
-		all = append(all, d.mounts...)
-	}
-	slices.SortStableFunc(all, func(x, y core.Mount) int {
-		if c := strings.Compare(x.Target, y.Target); c != 0 {
-			return c
-		}
-		// Hiding comes first, and makes the rest at the same place superfluous.
-		return int(y.Kind) - int(x.Kind)
-	})
-	for _, m := range all {
-		covered := slices.ContainsFunc(kept, func(k core.Mount) bool {
-			return within(m.Target, k.Target) && (k.Kind == core.MountEmpty || k.Target == m.Target)
-		})
-		if !covered {
-			kept = append(kept, m)
-		}
-	}
-	return kept
 }

@@ -3,6 +3,7 @@ package landlock
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,26 +85,63 @@ func TestDenials(t *testing.T) {
 	})
 }
 
-// TestMovedParent: what leads to a denied path can be moved, and the denial moves
-// with it.
+// TestMovedParent: what leads to a denied path cannot be moved aside, so nothing
+// else can be put in the path's place, in this launch and in the next.
 func TestMovedParent(t *testing.T) {
 	needMounts(t)
-	ws, _ := fixture(t)
-	must(t, os.MkdirAll(filepath.Join(ws, "sub/hooks"), 0o755))
-	must(t, os.WriteFile(filepath.Join(ws, "sub/hooks/pre-commit"), []byte("hook"), 0o755))
-	plan := mustPlan(t, New(), denying(t, ws, core.PathRule{Path: "sub/hooks", Access: core.Write}))
-	moved := filepath.Join(ws, "moved")
-	got := doOps(t, plan, [][]string{
-		{"rename", filepath.Join(ws, "sub"), moved},
-		{"write", filepath.Join(moved, "hooks/pre-commit")},
-		{"create", filepath.Join(moved, "hooks/post-commit")},
-		{"rename", moved, filepath.Join(ws, "sub")},
-		{"write", filepath.Join(ws, "sub/hooks/pre-commit")},
-	})
-	for i, want := range []string{"ok", "EROFS", "EROFS", "ok", "EROFS"} {
-		if got[i] != want {
-			t.Errorf("operation %d: %s, want %s", i, got[i], want)
+	moves := func(ws string) [][]string {
+		return [][]string{
+			{"rename", ws + "/sub/deep", ws + "/sub/moved"},
+			{"mkdir", ws + "/sub/deep"},
+			{"rename", ws + "/sub", ws + "/moved"},
+			{"mkdir", ws + "/sub"},
+			{"exchange", ws + "/sub", ws + "/other"},
+			{"write", ws + "/sub/deep/hooks/pre-commit"},
+			{"create", ws + "/sub/deep/hooks/post-commit"},
+			{"write", ws + "/sub/deep/config"},
+			{"create", ws + "/sub/deep/new"},
+			{"rename", ws + "/sub/deep/config", ws + "/sub/deep/config2"},
 		}
+	}
+	prepared := func() string {
+		ws, _ := fixture(t)
+		must(t, os.MkdirAll(filepath.Join(ws, "sub/deep/hooks"), 0o755))
+		for _, file := range []string{"sub/deep/config", "sub/deep/hooks/pre-commit"} {
+			must(t, os.WriteFile(filepath.Join(ws, file), []byte("x"), 0o755))
+		}
+		return ws
+	}
+	free := doOps(t, nil, moves(prepared()))
+	if !slices.Equal(free[:4], []string{"ok", "ok", "ok", "ok"}) {
+		t.Errorf("unconfined: %v", free)
+	}
+	ws := prepared()
+	plan := mustPlan(t, New(), denying(t, ws, core.PathRule{Path: "sub/deep/hooks", Access: core.Write}))
+	want := []string{"EBUSY", "EEXIST", "EBUSY", "EEXIST", "EBUSY", "EROFS", "EROFS", "ok", "ok", "ok"}
+	if got := doOps(t, plan, moves(ws)); !slices.Equal(got, want) {
+		t.Errorf("confined: %v, want %v", got, want)
+	}
+	if f := findingFor(t, plan, "deny "); f.Level != core.Enforced || !strings.Contains(f.Remedy, "cannot be renamed") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestNestedDenials: a pin of one denial does not open what another one closes.
+func TestNestedDenials(t *testing.T) {
+	needMounts(t)
+	ws, _ := fixture(t)
+	must(t, os.MkdirAll(filepath.Join(ws, "sub/a/b/c"), 0o755))
+	must(t, os.WriteFile(filepath.Join(ws, "sub/a/b/c/key"), []byte("secret"), 0o644))
+	plan := mustPlan(t, New(), denying(t, ws,
+		core.PathRule{Path: "sub/a/b/c", Access: core.Read},
+		core.PathRule{Path: "sub/a", Access: core.Write},
+		core.PathRule{Path: "sub/a/b", Access: core.Write}))
+	got := doOps(t, plan, [][]string{
+		{"create", ws + "/sub/a/new"}, {"create", ws + "/sub/a/b/new"}, {"read", ws + "/sub/a/b/c/key"},
+		{"list", ws + "/sub/a/b"}, {"create", ws + "/sub/new"}, {"rename", ws + "/sub", ws + "/moved"},
+	})
+	if want := []string{"EROFS", "EROFS", "ENOENT", "ok", "ok", "EBUSY"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
