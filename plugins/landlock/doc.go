@@ -43,6 +43,14 @@
 // Landlock adds up grants and has no denials. A rule that denies a whole grant
 // removes it. A rule that denies a part of one needs a mount namespace, and so
 // CAP_SYS_ADMIN: the denied part is hidden behind an empty node, or bound to
-// itself read-only, before Landlock forbids all changes of mounts. Without that
-// capability it is reported as unsupported.
+// itself read-only, before Landlock forbids all changes of mounts. The writable
+// directories that lead to it are bound to themselves, so that they cannot be moved
+// aside and replaced. Without the capability the rule is reported as unsupported.
+//
+// # Root
+//
+// A process with root's capabilities passes checks that protect others. /etc is
+// then granted by a list of names instead of whole, since permission bits protect
+// nothing (system.go); /proc/kcore is hidden by a mount; and what remains open, such
+// as the environment of other processes on newer kernels, is in the report.
 package landlock
