@@ -3,6 +3,7 @@ package cgroup
 import (
 	"context"
 	"errors"
+	"path"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,6 +40,10 @@ func (t *Tracker) remove(ctx context.Context, l *leaf) (*core.KillReport, error)
 			time.Sleep(time.Millisecond)
 		}
 		err := unix.Rmdir(l.path)
+		if err == unix.EACCES {
+			reopen(unix.AT_FDCWD, path.Dir(l.path))
+			err = unix.Rmdir(l.path)
+		}
 		if err == nil || isGone(err) {
 			return total, nil
 		}

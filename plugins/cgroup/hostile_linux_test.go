@@ -61,7 +61,14 @@ func hostile(mode string, args []string) {
 		lock(args[0])
 		say("ready")
 		pause()
-	case "chmod-above":
+	case "chmod-read-only":
+		must(os.MkdirAll(filepath.Join(args[0], "a/b"), 0o755))
+		must(os.Chmod(filepath.Join(args[0], "a"), 0o555))
+		must(os.Chmod(args[0], 0o555))
+		must(os.Chmod(filepath.Dir(args[0]), 0o555))
+		say("ready")
+		pause()
+	case "chmod-path":
 		must(os.Chmod(filepath.Dir(args[0]), 0))
 		say("ready")
 		pause()

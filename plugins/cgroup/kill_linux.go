@@ -90,9 +90,7 @@ func (k *killing) run(ctx context.Context) error {
 	for ; ; k.rounds++ {
 		empty, err := k.round(ctx)
 		if errors.Is(err, unix.EACCES) && ctx.Err() == nil {
-			// A member takes the tracker's rights away while it takes them back.
-			// One round has to come through.
-			time.Sleep(50 * time.Microsecond)
+			time.Sleep(deniedPause)
 			continue
 		}
 		if err != nil || empty {
@@ -110,7 +108,7 @@ func (k *killing) round(ctx context.Context) (bool, error) {
 	if !isSet(text, "populated") {
 		return true, k.thaw(text)
 	}
-	if err := k.look(ctx); err != nil {
+	if err := k.note(ctx); err != nil {
 		return false, err
 	}
 	wait, err := k.strike(ctx)
@@ -120,9 +118,9 @@ func (k *killing) round(ctx context.Context) (bool, error) {
 	return k.waitEmpty(ctx, wait)
 }
 
-// look notes who is alive. Members that must be spared end the attempt once
+// note notes who is alive. Members that must be spared end the attempt once
 // nobody else is left.
-func (k *killing) look(ctx context.Context) error {
+func (k *killing) note(ctx context.Context) error {
 	pids, err := k.members(ctx)
 	if err != nil {
 		return err

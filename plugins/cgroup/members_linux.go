@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,6 +19,23 @@ import (
 // sorted, each once. It is a snapshot: processes come and go meanwhile. Those
 // that are not visible in the tracker's PID namespace are left out.
 func (l *leaf) members(ctx context.Context) ([]int, error) {
+	for attempt := 0; ; attempt++ {
+		pids, err := l.look(ctx)
+		if !errors.Is(err, unix.EACCES) || attempt == deniedAttempts || ctx.Err() != nil {
+			return pids, err
+		}
+		time.Sleep(deniedPause)
+	}
+}
+
+// A member may take the tracker's rights away as fast as the tracker takes them
+// back (see reopen). One attempt has to come through.
+const (
+	deniedAttempts = 1000
+	deniedPause    = 50 * time.Microsecond
+)
+
+func (l *leaf) look(ctx context.Context) ([]int, error) {
 	top, err := openDirectory(l.fd, ".", unix.O_RDONLY)
 	if errors.Is(err, unix.EACCES) {
 		reopen(l.fd, ".")

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pinfold/pinfold/core"
 )
 
@@ -53,7 +55,16 @@ func testCgroup(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		until(t, "the cgroup is empty", func() bool { return syscall.Rmdir(directory) != syscall.EBUSY })
+		os.WriteFile(filepath.Join(directory, "cgroup.kill"), []byte("1"), 0)
+		fd, err := openDirectory(unix.AT_FDCWD, directory, unix.O_PATH)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		until(t, "the cgroup is empty", func() bool {
+			removeBelow(ctx, fd)
+			return syscall.Rmdir(directory) != syscall.EBUSY
+		})
 	})
 	return directory
 }
@@ -73,7 +84,7 @@ func delegate(t *testing.T) string {
 // session, even one that Landlock keeps from writing to the cgroup filesystem,
 // may take the rights of its own user away.
 func TestOrdinaryUserInDelegatedCgroup(t *testing.T) {
-	for _, mode := range []string{"sleep", "setsid", "nested", "chmod", "chmod-above", "chmod-loop"} {
+	for _, mode := range []string{"sleep", "setsid", "nested", "chmod", "chmod-path", "chmod-read-only", "chmod-loop"} {
 		t.Run(mode, func(t *testing.T) {
 			directory := delegate(t)
 			first, second := asNobody(t, directory, mode)
@@ -167,12 +178,12 @@ func TestOpenFromKilledCgroup(t *testing.T) {
 	}
 	p := start(t, nil, "moved", newSession().String(), "sleep", directory)
 	first, second := p.line(t), p.line(t)
-	switch first {
-	case "unsupported 0 " + directory:
+	switch {
+	case first == "unsupported 0 "+directory:
 		if !strings.Contains(second, "it is killed at its birth") {
 			t.Error(second)
 		}
-	case "1 session, proved empty, 1 killed":
+	case strings.HasSuffix(first, "proved empty, 1 killed"):
 		t.Log("this kernel lets processes of a cgroup that was killed once start others elsewhere")
 	default:
 		t.Errorf("%s\n%s", first, second)

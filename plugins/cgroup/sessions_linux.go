@@ -49,24 +49,26 @@ func (t *Tracker) find(ctx context.Context, stage core.Stage) ([]found, error) {
 	return all, nil
 }
 
-// status says what there is to say about a session, or errGone.
+// status says what there is to say about a session. The error is errGone, or
+// that its processes could not be counted; then the rest is filled in.
 func (t *Tracker) status(ctx context.Context, stage core.Stage, f found) (core.SessionStatus, error) {
-	l, err := t.openDirectoryAsLeaf(stage, f.path, f.name)
-	if err != nil {
-		return core.SessionStatus{}, err
-	}
-	defer l.close()
-	pids, err := l.members(ctx)
-	if err != nil {
-		return core.SessionStatus{}, err
-	}
-	return core.SessionStatus{
-		Handle:     l.handle(),
+	s := core.SessionStatus{
+		Handle:     handleOf(f.name, f.path),
 		Owner:      f.name.owner,
 		OwnerAlive: !t.ownerIsDead(f.name),
 		Detached:   f.name.detached,
-		Processes:  len(pids),
-	}, nil
+	}
+	l, err := t.openDirectoryAsLeaf(stage, f.path, f.name)
+	if err != nil {
+		return s, err
+	}
+	defer l.close()
+	pids, err := l.members(ctx)
+	if err != nil && !errors.Is(err, errGone) {
+		err = failure(stage, core.ErrUnavailable, f.path, err, "counting the processes of a session")
+	}
+	s.Processes = len(pids)
+	return s, err
 }
 
 // ownerIsDead reports whether the owner is known to be dead. From other
@@ -186,18 +188,16 @@ func bySession(a, b core.SessionStatus) int {
 	return bytes.Compare(a.Handle.Session[:], b.Handle.Session[:])
 }
 
-// sweepOne closes one session. The status is zero if somebody else was first.
+// sweepOne closes one session, whether or not it can be counted. The status is
+// zero if somebody else was first.
 func (t *Tracker) sweepOne(ctx context.Context, f found) (core.SessionStatus, int, error) {
 	status, err := t.status(ctx, core.StageSweep, f)
 	if errors.Is(err, errGone) {
 		return core.SessionStatus{}, 0, nil
 	}
-	if err != nil {
-		return core.SessionStatus{Handle: handleOf(f.name, f.path), Owner: f.name.owner}, 0, err
-	}
-	killed, err := t.Close(ctx, status.Handle)
-	if killed == nil {
+	report, err := t.Close(ctx, status.Handle)
+	if report == nil {
 		return status, 0, err
 	}
-	return status, killed.Killed, err
+	return status, report.Killed, err
 }

@@ -139,6 +139,10 @@ func removeChildren(dir int) (busy string, err error) {
 // remove removes one cgroup; one that does not exist is removed already.
 func remove(dir int, name string) error {
 	err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	if err == unix.EACCES {
+		reopen(dir, name)
+		err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	}
 	if err == nil || isGone(err) {
 		return nil
 	}
