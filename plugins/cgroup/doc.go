@@ -18,6 +18,11 @@
 // process of the same user can leave a cgroup that this user owns. The
 // sockets are a table of known services, not a proof that there are no others.
 //
+// A process of the session is of the tracker's own user, and nothing keeps it
+// from changing the modes of the cgroup's files, which Landlock does not restrict,
+// or, as root, from giving the cgroup to another user. The tracker takes the
+// rights back, and goes by the name, which cannot be changed.
+//
 // A process in an uninterruptible wait of the kernel (state D) ends when that
 // wait does. Until then it is a survivor, and reported as one.
 //
