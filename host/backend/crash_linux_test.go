@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -177,11 +178,43 @@ func TestSoak(t *testing.T) {
 	for range 25 { // two processes each
 		cycle()
 	}
-	// What is on its way out may still be there.
+	wantCensus(t, files, goroutines)
+	if dirs, err := os.ReadDir(s.socketDir); err != nil || len(dirs) != 0 {
+		t.Errorf("left in the directory of the sockets: %v, %v", dirs, err)
+	}
+	t.Logf("%d processes, %d descriptors, %d goroutines", s.Starts(), files, goroutines)
+}
+
+// A backend dies after the host has connected and before its socket answers, and
+// a descendant keeps the socket. By itself go-plugin waits for 20 seconds then.
+func TestAbandonedSocketLeavesNothing(t *testing.T) {
+	s := supervise(t, self(t, "abandons-its-socket"))
+	cycle := func() {
+		_, err := s.Confiner().Describe(bounded(t))
+		wantReason(t, err, core.ErrUnavailable)
+		if heir := regexp.MustCompile(`said "(\d+)"`).FindStringSubmatch(err.Error()); heir == nil {
+			t.Errorf("no descendant: %v", err)
+		} else if pid, err := strconv.Atoi(heir[1]); err == nil {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		s.running.Wait()
+	}
+	cycle()
+	files, goroutines := census(t)
+	for range 10 {
+		cycle()
+	}
+	wantCensus(t, files, goroutines)
+}
+
+// wantCensus fails the test if there are more descriptors or goroutines than
+// that. What is on its way out may still be there for a moment.
+func wantCensus(t *testing.T, files, goroutines int) {
+	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
 		nowFiles, nowGoroutines := census(t)
 		if nowFiles <= files && nowGoroutines <= goroutines {
-			break
+			return
 		}
 		if time.Now().After(end) {
 			stacks := make([]byte, 1<<20)
@@ -189,10 +222,6 @@ func TestSoak(t *testing.T) {
 				stacks[:runtime.Stack(stacks, true)])
 		}
 	}
-	if dirs, err := os.ReadDir(s.socketDir); err != nil || len(dirs) != 0 {
-		t.Errorf("left in the directory of the sockets: %v, %v", dirs, err)
-	}
-	t.Logf("%d processes, %d descriptors, %d goroutines", s.Starts(), files, goroutines)
 }
 
 func census(t *testing.T) (files, goroutines int) {

@@ -23,9 +23,9 @@
 //   - A graceful stop cuts calls in flight: the supervisor sends SIGTERM, and
 //     the SDK drains.
 //   - Only the handshake has a time-out: a start as a whole has one here.
-//   - A backend that dies between handshake and connection leaves go-plugin's
-//     connection and broker behind in the host: both are taken hold of by an
-//     interceptor, which closes the one and keeps the other from starting.
+//   - A backend that dies between handshake and connection can hold up go-plugin
+//     for 20 seconds and leave a connection and a broker behind in the host: an
+//     interceptor notices the death and takes hold of both.
 //   - A client is single-use: each start makes a new one. Reattaching is not
 //     used: a backend holds no state, so it is restarted.
 //   - The broker is not used. What a backend prints over go-plugin's

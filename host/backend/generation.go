@@ -68,12 +68,12 @@ func start(program Program, socketDir string, env []string, limit time.Duration,
 	g := &generation{line: line, proc: proc}
 	g.alive, g.died = context.WithCancel(context.Background())
 	g.client = plugin.NewClient(g.config(socketDir, env, limit, logger))
+	go g.follow()
 	if err := g.connect(limit); err != nil {
 		err = g.explain(err)
 		g.end(0)
 		return nil, err
 	}
-	go g.follow()
 	return g, nil
 }
 
@@ -107,8 +107,7 @@ func (g *generation) config(socketDir string, env []string, limit time.Duration,
 }
 
 // connect starts the process and connects to it, both within limit. go-plugin
-// itself bounds the handshake but not the connection, and a process that stops
-// in between would hold it for gRPC's 20 seconds.
+// itself bounds the handshake but not the connection.
 func (g *generation) connect(limit time.Duration) error {
 	watchdog := time.AfterFunc(limit, func() { g.proc.Kill(context.Background()) })
 	protocol, err := g.client.Client()
@@ -146,15 +145,23 @@ func handshakeError(err error, limit time.Duration) error {
 	return err
 }
 
-// stream is the interceptor of streams. It keeps go-plugin's broker from opening
-// one: it is not used, and its goroutines outlive a backend that dies between
-// handshake and connection. In that case go-plugin also drops the connection
-// without closing it, so the connection is kept here.
+// stream is the interceptor of streams. It keeps go-plugin's broker, which is not
+// used, from opening one, and ends go-plugin's other stream with the process.
+//
+// Both matter for a backend that dies between handshake and connection while a
+// descendant holds its socket. go-plugin opens the stream under a lock that it
+// needs to take notice of the death, and waits until gRPC gives up, for 20
+// seconds; then it drops connection and broker without closing them.
 func (g *generation) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string,
 	streamer grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
 	g.keep(conn)
-	if method == "/plugin.GRPCBroker/StartStream" {
+	switch method {
+	case "/plugin.GRPCBroker/StartStream":
 		return nil, status.Error(codes.Unimplemented, "the broker is not used")
+	case "/plugin.GRPCStdio/StreamStdio":
+		stdio, cancel := context.WithCancel(ctx)
+		context.AfterFunc(g.alive, cancel)
+		ctx = stdio
 	}
 	return streamer(ctx, desc, conn, method, options...)
 }

@@ -64,6 +64,9 @@ func runBackend(script string, args []string) {
 	case "dies-after-handshake":
 		shakeHands()
 		return
+	case "abandons-its-socket":
+		abandonSocket()
+		return
 	case "confiner":
 		backends.Tracker = nil
 	case "impostor":
@@ -80,12 +83,29 @@ func runBackend(script string, args []string) {
 func block() { <-make(chan struct{}) }
 
 // shakeHands announces a socket on which nobody answers.
-func shakeHands() {
+func shakeHands() *net.UnixListener {
 	path := filepath.Join(os.Getenv(plugin.EnvUnixSocketDir), "plugin1")
-	if _, err := net.Listen("unix", path); err != nil {
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+	if err != nil {
 		panic(err)
 	}
 	fmt.Printf("1|1|unix|%s|grpc|\n", path)
+	return listener
+}
+
+// abandonSocket leaves the socket to a descendant once the host has connected.
+// It tells the descendant's pid as its last word.
+func abandonSocket() {
+	socket, err := shakeHands().File()
+	if err != nil {
+		panic(err)
+	}
+	heir, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{Files: []*os.File{nil, nil, nil, socket}})
+	if err != nil {
+		panic(err)
+	}
+	unix.Poll([]unix.PollFd{{Fd: int32(socket.Fd()), Events: unix.POLLIN}}, -1)
+	fmt.Fprintln(os.Stderr, heir.Pid)
 }
 
 // scripted is a confiner that does what its script and the request say.
