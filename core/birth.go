@@ -29,6 +29,20 @@ type Birth struct {
 	// Limits are resource limits (prlimit(2)).
 	Limits []ResourceLimit
 
+	// DropCapabilities is the set of capabilities that are taken from the process
+	// for good: bit n is capability n of capabilities(7). They are removed from its
+	// permitted, effective, inheritable, ambient and bounding sets, after the mounts
+	// and the limits, which may need them, and before no_new_privs. With a new user
+	// namespace these are the sets that the process has in there.
+	//
+	// Bits of capabilities that the kernel does not know, or that the process does
+	// not have, change nothing: ^keep leaves it no more than keep on every kernel.
+	//
+	// The kernel changes a bounding set for CAP_SETPCAP alone. A process without it
+	// keeps its bounding set if it has no_new_privs, under which no execve(2) gives
+	// anything out of it; without no_new_privs the launch fails.
+	DropCapabilities uint64
+
 	// NoNewPrivileges sets no_new_privs (prctl(2)). Landlock and Seccomp need
 	// it, unless the process keeps CAP_SYS_ADMIN.
 	NoNewPrivileges bool

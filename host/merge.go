@@ -19,13 +19,14 @@ func merge(tracker, confiner *core.Birth) (*core.Birth, error) {
 		}
 	}
 	merged := &core.Birth{
-		Cgroup:          tracker.Cgroup,
-		Namespaces:      tracker.Namespaces | confiner.Namespaces,
-		Mounts:          slices.Concat(tracker.Mounts, confiner.Mounts),
-		Limits:          slices.Concat(tracker.Limits, confiner.Limits),
-		NoNewPrivileges: tracker.NoNewPrivileges || confiner.NoNewPrivileges,
-		Landlock:        slices.Concat(tracker.Landlock, confiner.Landlock),
-		Seccomp:         slices.Concat(tracker.Seccomp, confiner.Seccomp),
+		Cgroup:           tracker.Cgroup,
+		Namespaces:       tracker.Namespaces | confiner.Namespaces,
+		Mounts:           slices.Concat(tracker.Mounts, confiner.Mounts),
+		Limits:           slices.Concat(tracker.Limits, confiner.Limits),
+		DropCapabilities: tracker.DropCapabilities | confiner.DropCapabilities,
+		NoNewPrivileges:  tracker.NoNewPrivileges || confiner.NoNewPrivileges,
+		Landlock:         slices.Concat(tracker.Landlock, confiner.Landlock),
+		Seccomp:          slices.Concat(tracker.Seccomp, confiner.Seccomp),
 	}
 	if confiner.Cgroup != nil {
 		if tracker.Cgroup != nil {

@@ -1612,8 +1612,10 @@ type Birth struct {
 	NoNewPrivileges bool               `protobuf:"varint,5,opt,name=no_new_privileges,json=noNewPrivileges,proto3" json:"no_new_privileges,omitempty"`
 	Landlock        []*LandlockRuleset `protobuf:"bytes,6,rep,name=landlock,proto3" json:"landlock,omitempty"`
 	Seccomp         []*SeccompFilter   `protobuf:"bytes,7,rep,name=seccomp,proto3" json:"seccomp,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Bit n is the Linux capability of number n.
+	DropCapabilities uint64 `protobuf:"varint,8,opt,name=drop_capabilities,json=dropCapabilities,proto3" json:"drop_capabilities,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Birth) Reset() {
@@ -1693,6 +1695,13 @@ func (x *Birth) GetSeccomp() []*SeccompFilter {
 		return x.Seccomp
 	}
 	return nil
+}
+
+func (x *Birth) GetDropCapabilities() uint64 {
+	if x != nil {
+		return x.DropCapabilities
+	}
+	return 0
 }
 
 type Mount struct {
@@ -3353,7 +3362,7 @@ const file_core_backendpb_backend_proto_rawDesc = "" +
 	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"1\n" +
 	"\aWrapper\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x12\n" +
-	"\x04args\x18\x02 \x03(\fR\x04args\"\xd7\x02\n" +
+	"\x04args\x18\x02 \x03(\fR\x04args\"\x84\x03\n" +
 	"\x05Birth\x12\x16\n" +
 	"\x06cgroup\x18\x01 \x01(\x04R\x06cgroup\x12\x1e\n" +
 	"\n" +
@@ -3363,7 +3372,8 @@ const file_core_backendpb_backend_proto_rawDesc = "" +
 	"\x06limits\x18\x04 \x03(\v2!.pinfold.backend.v1.ResourceLimitR\x06limits\x12*\n" +
 	"\x11no_new_privileges\x18\x05 \x01(\bR\x0fnoNewPrivileges\x12?\n" +
 	"\blandlock\x18\x06 \x03(\v2#.pinfold.backend.v1.LandlockRulesetR\blandlock\x12;\n" +
-	"\aseccomp\x18\a \x03(\v2!.pinfold.backend.v1.SeccompFilterR\aseccomp\"\x87\x01\n" +
+	"\aseccomp\x18\a \x03(\v2!.pinfold.backend.v1.SeccompFilterR\aseccomp\x12+\n" +
+	"\x11drop_capabilities\x18\b \x01(\x04R\x10dropCapabilities\"\x87\x01\n" +
 	"\x05Mount\x121\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1d.pinfold.backend.v1.MountKindR\x04kind\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\fR\x06source\x12\x16\n" +

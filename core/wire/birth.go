@@ -28,8 +28,9 @@ const instructionSize = 8
 // FromBirth returns the message for b, its files sent through files.
 func FromBirth(b *core.Birth, files FileSender) (*pb.Birth, error) {
 	m := &pb.Birth{
-		Namespaces:      uint32(b.Namespaces),
-		NoNewPrivileges: b.NoNewPrivileges,
+		Namespaces:       uint32(b.Namespaces),
+		DropCapabilities: b.DropCapabilities,
+		NoNewPrivileges:  b.NoNewPrivileges,
 		Mounts: all(b.Mounts, func(mount core.Mount) *pb.Mount {
 			return &pb.Mount{
 				Kind: pb.MountKind(mount.Kind), Source: []byte(mount.Source),
@@ -72,6 +73,7 @@ func toBirth(ctx context.Context, m *pb.Birth, files FileTaker) (b core.Birth, e
 	if b.Namespaces&^core.AllNamespaces != 0 {
 		return b, unknownValue("set of namespaces", int32(b.Namespaces))
 	}
+	b.DropCapabilities = m.GetDropCapabilities()
 	b.NoNewPrivileges = m.GetNoNewPrivileges()
 	if b.Mounts, err = each(m.GetMounts(), toMount); err != nil {
 		return b, err

@@ -38,6 +38,8 @@ func asked(b *core.Birth) string {
 		return "namespaces"
 	case len(b.Limits) > 0:
 		return "resource limits"
+	case b.DropCapabilities != 0:
+		return "dropped capabilities"
 	case b.NoNewPrivileges:
 		return "no_new_privs"
 	case len(b.Landlock) > 0:
