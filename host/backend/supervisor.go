@@ -36,6 +36,7 @@ type Supervisor struct {
 	starts  int
 	closed  bool
 	running sync.WaitGroup // starts under way and processes that are being ended
+	deaths  chan struct{}
 }
 
 // launch is the start of a process, which every call that needs it waits for.
@@ -51,7 +52,7 @@ type launch struct {
 func New(program Program, socketDir string, logger hclog.Logger) *Supervisor {
 	return &Supervisor{
 		program: program, socketDir: socketDir, logger: logger.Named(program.Name), limits: usualLimits,
-		env: environment(wire.LogLevelKey + "=" + logger.GetLevel().String()),
+		env: environment(wire.LogLevelKey + "=" + logger.GetLevel().String()), deaths: make(chan struct{}, 1),
 	}
 }
 
@@ -63,6 +64,22 @@ func (s *Supervisor) Starts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.starts
+}
+
+// Deaths returns a channel that tells when a process has ended without Close
+// having been called. Deaths that nobody has received yet are told as one.
+func (s *Supervisor) Deaths() <-chan struct{} { return s.deaths }
+
+func (s *Supervisor) tellDeath() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	select {
+	case s.deaths <- struct{}{}:
+	default:
+	}
 }
 
 // Start starts the process, if it does not run already, so that the first call
@@ -133,6 +150,7 @@ func (s *Supervisor) start(l *launch) {
 	}
 	s.starts++
 	s.current, s.misses = l.g, 0
+	context.AfterFunc(l.g.alive, s.tellDeath)
 	if s.closed {
 		s.retire(l.g, 0)
 		l.g, l.err = nil, s.errClosed()
