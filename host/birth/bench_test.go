@@ -109,6 +109,7 @@ func BenchmarkBirth(b *testing.B) {
 		{"nothing", func(birth *core.Birth) { *birth = core.Birth{} }},
 		{"without-seccomp", func(birth *core.Birth) { birth.Seccomp = nil }},
 		{"confined", func(*core.Birth) {}},
+		{"capabilities", func(birth *core.Birth) { birth.DropCapabilities = ^uint64(0x1fb) }},
 		{"long-filter", func(birth *core.Birth) { birth.Seccomp[0] = comparing(60) }},
 		{"mounts", func(birth *core.Birth) {
 			mountsOf(birth, core.Mount{Kind: core.MountBind, Source: "/usr", Target: "/usr", ReadOnly: true})

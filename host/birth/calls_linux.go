@@ -11,6 +11,7 @@ type call struct {
 }
 
 var (
+	sysCapset       = call{"capset", unix.SYS_CAPSET}
 	sysChdir        = call{"chdir", unix.SYS_CHDIR}
 	sysCloseRange   = call{"close_range", unix.SYS_CLOSE_RANGE}
 	sysDup3         = call{"dup3", unix.SYS_DUP3}

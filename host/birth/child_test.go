@@ -45,6 +45,7 @@ func init() {
 		"hide":       hide,
 		"foreground": foreground,
 		"nofile":     nofile256,
+		"sets":       bearSets,
 		"exit":       func(args []string) { code, _ := strconv.Atoi(args[0]); os.Exit(code) },
 	}
 }
@@ -137,9 +138,11 @@ func text0(path string) string {
 	return string(b)
 }
 
-func table(path string) map[string]string {
+func table(path string) map[string]string { return fields(text0(path)) }
+
+func fields(lines string) map[string]string {
 	m := map[string]string{}
-	for line := range strings.Lines(text0(path)) {
+	for line := range strings.Lines(lines) {
 		name, value, _ := strings.Cut(line, ":")
 		m[name] = strings.TrimSpace(value)
 	}

@@ -41,6 +41,9 @@ func compile(c *Command, b *core.Birth) (*Program, error) {
 	if err := p.directory(); err != nil {
 		return nil, err
 	}
+	if err := p.capabilities(); err != nil {
+		return nil, err
+	}
 	p.landlock()
 	p.undeclared()
 	p.signals()

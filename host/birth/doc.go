@@ -15,6 +15,7 @@
 //   - the descriptors, each to its place
 //   - the other Namespaces (unshare), then Mounts
 //   - Limits, the working directory
+//   - DropCapabilities
 //   - NoNewPrivileges, Landlock
 //   - every descriptor above the declared ones is closed, signals are unblocked
 //   - Seccomp

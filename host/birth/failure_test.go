@@ -60,7 +60,7 @@ func must(err error) {
 func failures() map[string]failure {
 	all := map[string]failure{}
 	for _, more := range []map[string]failure{
-		cloneFailures, sessionFailures, descriptorFailures, namespaceFailures, limitFailures, filterFailures, execFailures,
+		cloneFailures, sessionFailures, descriptorFailures, namespaceFailures, limitFailures, capabilityFailures, filterFailures, execFailures,
 	} {
 		for name, f := range more {
 			all[name] = f

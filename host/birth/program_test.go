@@ -39,6 +39,7 @@ func TestPrograms(t *testing.T) {
 	tracked.Cgroup = null
 	mounted := confined
 	mounted.Namespaces = core.NamespaceUser | core.NamespaceMount | core.NamespacePID | core.NamespaceIPC | core.NamespaceNetwork
+	mounted.DropCapabilities = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_SYS_RAWIO
 	mounted.Mounts = []core.Mount{
 		{Kind: core.MountBind, Source: "/", Target: "/", ReadOnly: true},
 		{Kind: core.MountBind, Source: "/src", Target: "/src"},

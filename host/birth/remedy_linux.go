@@ -66,6 +66,9 @@ var remedies = map[string]map[syscall.Errno]string{
 	"foreground":    {unix.ENOTTY: "it must be the controlling terminal of the caller"},
 	"process group": {unix.EPERM: "the process group must exist in the caller's session"},
 	"limit":         {unix.EPERM: "only a privileged process raises a hard limit"},
+	"capabilities": {
+		unix.EPERM: "without no_new_privs it needs CAP_SETPCAP, to change the bounding set",
+	},
 	"landlock": {
 		unix.EPERM:      "it needs no_new_privs",
 		unix.ENOSYS:     "Landlock needs Linux 5.13, built with CONFIG_SECURITY_LANDLOCK",
