@@ -179,6 +179,21 @@ func init() {
 		try("unshare uts for real", "unshare", unix.CLONE_NEWUTS)
 		try("unshare fs", "unshare", unix.CLONE_FS)
 
+		// No process has this id: ESRCH unfiltered. The last pointer has nothing in
+		// its lower half.
+		var limit unix.Rlimit
+		at := uintptr(unsafe.Pointer(&limit))
+		try("prlimit of another", "prlimit64", nobody, unix.RLIMIT_CPU, at, 0)
+		try("prlimit of another and read", "prlimit64", nobody, unix.RLIMIT_CPU, at, at)
+		try("prlimit of another at a round address", "prlimit64", nobody, unix.RLIMIT_CPU, 1<<32, 0)
+		try("prlimit read of another", "prlimit64", nobody, unix.RLIMIT_CPU, 0, at)
+		try("prlimit read and set", "prlimit64", 0, unix.RLIMIT_CORE, 0, at)
+		try("prlimit set", "prlimit64", 1<<32, unix.RLIMIT_CORE, at, 0)
+		try("migrate_pages of another", "migrate_pages", nobody, 0, 0, 0)
+		try("move_pages of another", "move_pages", nobody, 0, 0, 0, 0, 0)
+		try("migrate_pages", "migrate_pages", 0, 0, 0, 0)
+		try("move_pages", "move_pages", 0, 0, 0, 0, 0, 0)
+
 		terminal, err := controllingTerminal()
 		if err != nil {
 			r["pty"] = result(err)
@@ -221,7 +236,8 @@ func TestConditionalCalls(t *testing.T) {
 	if control["pty"] != "" {
 		t.Logf("no pseudo terminal: %s", control["pty"])
 	}
-	open := map[string]bool{"clone": true, "unshare fs": true, "TIOCGWINSZ": true}
+	open := map[string]bool{"clone": true, "unshare fs": true, "TIOCGWINSZ": true, "prlimit read of another": true,
+		"prlimit read and set": true, "prlimit set": true, "migrate_pages": true, "move_pages": true}
 	for name, got := range confined {
 		t.Run(name, func(t *testing.T) {
 			switch {

@@ -195,7 +195,11 @@ func (c *compiler) decide(rules []rule) {
 
 // check writes one condition.
 func (c *compiler) check(cond condition, holds, fails label) {
-	c.add(bpf.LoadAbsolute{Off: offsetArgs + 8*uint32(cond.arg), Size: wordSize})
+	offset := offsetArgs + 8*uint32(cond.arg)
+	if cond.high {
+		offset += wordSize
+	}
+	c.add(bpf.LoadAbsolute{Off: offset, Size: wordSize})
 	if cond.mask.value != 0 {
 		c.add(bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: cond.mask.value})
 	}

@@ -176,7 +176,7 @@ func TestBadOptions(t *testing.T) {
 		{"network", "network mode 9", Options{Arch: AMD64, Network: 9}},
 		{"negative network", "network mode -1", Options{Arch: AMD64, Network: -1}},
 		{"unix", "unix socket mode 2", Options{Arch: AMD64, Unix: 2}},
-		{"group", "unknown(0x100)", Options{Arch: AMD64, Leave: groupEnd}},
+		{"group", "unknown(0x200)", Options{Arch: AMD64, Leave: groupEnd}},
 		{"io_uring beside closed network", "io_uring", Options{Arch: AMD64, Unix: UnixOpen, Leave: GroupIOUring}},
 		{"io_uring beside closed unix", "io_uring", Options{Arch: AMD64, Network: NetworkUnfiltered, Leave: GroupIOUring}},
 		{"io_uring beside truncate", "io_uring", Options{Arch: AMD64, Network: NetworkUnfiltered, Unix: UnixOpen, CloseTruncate: true, Leave: GroupIOUring}},

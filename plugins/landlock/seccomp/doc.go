@@ -26,11 +26,12 @@
 // C libraries fall back to clone(2), whose flags can be read; and io_uring
 // must be closed whenever sockets are, since its operations pass no filter.
 //
-// Every argument that the rules look at is an int or unsigned int to the
-// kernel, which drops the upper half of the register: socket's domain, type and
-// protocol, ioctl's command, send's flags, open's flags and, by
-// lower_32_bits(), clone's. The rules compare the low 32 bits alone, so that
-// garbage in the upper half changes nothing (CVE-2019-10063 was such a bug).
+// Every number that the rules look at is an int or unsigned int to the kernel,
+// which drops the upper half of the register: socket's domain, type and protocol,
+// ioctl's command, send's flags, open's flags, process ids and, by
+// lower_32_bits(), clone's flags. The rules compare the low 32 bits alone, so that
+// garbage in the upper half changes nothing (CVE-2019-10063 was such a bug). Of
+// prlimit's new limits they ask whether the pointer is null, in both halves.
 //
 // # Answers
 //
@@ -49,8 +50,13 @@
 //     all filters and obeys the most restrictive answer, and ERRNO outranks
 //     USER_NOTIF, TRACE and ALLOW. So seccomp(2) itself, NEW_LISTENER included,
 //     stays open, and browsers can nest their own sandbox.
-//   - Signals, priorities and metadata of files (chmod, chown, utime, xattr)
-//     are not filtered: the arguments do not tell whose they are.
+//   - Signals and metadata of files (chmod, chown, utime, xattr) are not
+//     filtered: the arguments do not tell whose they are.
+//   - Scheduling is not filtered: sched_setaffinity, sched_setscheduler,
+//     sched_setparam, sched_setattr, setpriority and ioprio_set. Thread libraries
+//     name their own threads by id in these calls (pthread_setaffinity_np,
+//     pthread_setschedparam, the priorities of Java), and such an id looks like
+//     that of any process of the same user, which so can be slowed down.
 //
 // # Cost
 //

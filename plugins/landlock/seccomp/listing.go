@@ -55,6 +55,9 @@ func conditionsText(when []condition) string {
 // String returns the condition as in "type & SOCK_TYPE_MASK = SOCK_STREAM".
 func (c condition) String() string {
 	text := c.name
+	if c.high {
+		text += " >> 32"
+	}
 	if c.mask.value != 0 {
 		text += " & " + c.mask.name
 	}

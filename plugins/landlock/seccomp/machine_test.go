@@ -112,6 +112,9 @@ func expected(o Options, d callData) answer {
 func allHold(when []condition, d callData) bool {
 	for _, c := range when {
 		v := uint32(d.args[c.arg])
+		if c.high {
+			v = uint32(d.args[c.arg] >> 32)
+		}
 		if c.mask.value != 0 {
 			v &= c.mask.value
 		}

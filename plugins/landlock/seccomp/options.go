@@ -70,7 +70,8 @@ const (
 	// GroupIOUring is io_uring(7): its operations pass no seccomp filter.
 	GroupIOUring Group = 1 << iota
 	// GroupTracing is reading, writing and controlling other processes:
-	// ptrace, process_vm_readv and _writev, process_madvise, pidfd_getfd, kcmp.
+	// ptrace, process_vm_readv and _writev, process_madvise, pidfd_getfd, kcmp,
+	// and moving their memory between nodes.
 	GroupTracing
 	// GroupMounts is changing the tree of mounts and the root directory.
 	GroupMounts
@@ -90,11 +91,15 @@ const (
 	// the names of POSIX message queues: they are shared by all processes of a
 	// user. PostgreSQL and fakeroot need them, for example.
 	GroupIPC
+	// GroupLimits is setting the resource limits of other processes (prlimit(2)):
+	// a process dies of a limit of CPU time that it has used up. Whoever gives its
+	// own process id in place of 0 is refused as well; C libraries give 0.
+	GroupLimits
 
 	groupEnd
 )
 
-var groupNames = []string{"io-uring", "tracing", "mounts", "namespaces", "kernel", "keyrings", "terminal", "ipc"}
+var groupNames = []string{"io-uring", "tracing", "mounts", "namespaces", "kernel", "keyrings", "terminal", "ipc", "limits"}
 
 // String returns the names of the groups in g, joined by "+", or "none".
 func (g Group) String() string {

@@ -25,10 +25,11 @@ type constant struct {
 	value uint32
 }
 
-// A condition holds if the low 32 bits of an argument, masked, are among the
-// values, or are not, if except is set.
+// A condition holds if the low 32 bits of an argument, or the high ones, masked,
+// are among the values, or are not, if except is set.
 type condition struct {
 	arg    int
+	high   bool
 	name   string
 	mask   constant // the zero mask means all bits
 	values []constant
@@ -64,6 +65,19 @@ func anyBit(arg int, name string, mask constant) condition {
 	return condition{arg: arg, name: name, mask: mask, values: []constant{{"0", 0}}, except: true}
 }
 
+// notZero holds if the argument is not 0. A process id of 0 means the caller; a
+// caller that gives its own id is taken for any other.
+func notZero(arg int, name string) condition {
+	return condition{arg: arg, name: name, values: []constant{{"0", 0}}, except: true}
+}
+
+// upper is the same condition on the high half. A pointer is not null if one of
+// its halves is not 0.
+func upper(c condition) condition {
+	c.high = true
+	return c
+}
+
 // Values of <linux/sched.h>, <asm-generic/ioctls.h> and <asm-generic/fcntl.h>,
 // the same on both architectures.
 var (
@@ -89,8 +103,10 @@ var closedGroups = [][]rule{
 	// A kernel without io_uring says ENOSYS: libuv, for one, then uses threads.
 	always("io-uring", enosys, "io_uring_setup", "io_uring_enter", "io_uring_register"),
 
-	always("tracing", eperm, "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
+	append(always("tracing", eperm, "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
 		"pidfd_getfd", "kcmp"),
+		rule{"tracing", "migrate_pages", []condition{notZero(0, "pid")}, eperm},
+		rule{"tracing", "move_pages", []condition{notZero(0, "pid")}, eperm}),
 
 	always("mounts", eperm, "mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr",
 		"move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr"),
@@ -118,6 +134,12 @@ var closedGroups = [][]rule{
 	// small numbers, and /proc/sysvipc lists them.
 	always("ipc", eacces, "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl",
 		"msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink"),
+
+	// Without new limits the call reads the old ones.
+	{
+		{"limits", "prlimit64", []condition{notZero(0, "pid"), notZero(2, "new_limit")}, eperm},
+		{"limits", "prlimit64", []condition{notZero(0, "pid"), upper(notZero(2, "new_limit"))}, eperm},
+	},
 }
 
 // truncateRules are those of Options.CloseTruncate.
