@@ -1,6 +1,5 @@
 //go:build !unix
 
-// Tour shows pinfold at work. It does on unix systems alone.
 package main
 
 import (

@@ -1,6 +1,5 @@
 //go:build !linux
 
-// Bench times launches, sessions and kills. So far it does on Linux alone.
 package main
 
 import (

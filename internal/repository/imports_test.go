@@ -43,6 +43,8 @@ var rooms = []room{
 		why: "a backend author gets no host and no other backend"},
 	{dir: "plugins", may: []string{"core", "sdk"}, tests: []string{"host", "conformance"},
 		why: "a backend never knows its host, nor another backend"},
+	{dir: "host/policyfile", may: []string{"core"}, modules: []string{"github.com/pelletier/go-toml/v2"},
+		why: "a policy's file format is for those who want files; host does without it"},
 	{dir: "host", may: []string{"core"}, tests: []string{"sdk"},
 		modules: []string{uuid, grpc, genproto, protobuf, goplugin, hclog, sys, "golang.org/x/term", "github.com/creack/pty"},
 		why:     "a host application gets no backend's code and none of its dependencies"},
