@@ -1,4 +1,5 @@
-// The contract between a Pinfold host and its backends, major version 1.
+// The contract between a Pinfold host and its backends, major version 1: this file
+// has the calls, values.proto what they are about.
 //
 // A backend is a program that a host starts. It serves a Confiner, a Tracker, or
 // both, on a unix socket, and never starts the commands that it is about.
@@ -70,350 +71,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// NetworkMode says how much of the network is reached, over any socket family but
-// unix.
-type NetworkMode int32
-
-const (
-	NetworkMode_NETWORK_MODE_UNSPECIFIED NetworkMode = 0
-	// No socket.
-	NetworkMode_NETWORK_MODE_NONE NetworkMode = 1
-	// TCP to and on the listed ports, nothing else.
-	NetworkMode_NETWORK_MODE_PORTS NetworkMode = 2
-	// IPv4 and IPv6 without restriction.
-	NetworkMode_NETWORK_MODE_ALL NetworkMode = 3
-	// Nothing is asked of the confiner.
-	NetworkMode_NETWORK_MODE_UNCONFINED NetworkMode = 4
-)
-
-// Enum value maps for NetworkMode.
-var (
-	NetworkMode_name = map[int32]string{
-		0: "NETWORK_MODE_UNSPECIFIED",
-		1: "NETWORK_MODE_NONE",
-		2: "NETWORK_MODE_PORTS",
-		3: "NETWORK_MODE_ALL",
-		4: "NETWORK_MODE_UNCONFINED",
-	}
-	NetworkMode_value = map[string]int32{
-		"NETWORK_MODE_UNSPECIFIED": 0,
-		"NETWORK_MODE_NONE":        1,
-		"NETWORK_MODE_PORTS":       2,
-		"NETWORK_MODE_ALL":         3,
-		"NETWORK_MODE_UNCONFINED":  4,
-	}
-)
-
-func (x NetworkMode) Enum() *NetworkMode {
-	p := new(NetworkMode)
-	*p = x
-	return p
-}
-
-func (x NetworkMode) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (NetworkMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_core_backendpb_backend_proto_enumTypes[0].Descriptor()
-}
-
-func (NetworkMode) Type() protoreflect.EnumType {
-	return &file_core_backendpb_backend_proto_enumTypes[0]
-}
-
-func (x NetworkMode) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use NetworkMode.Descriptor instead.
-func (NetworkMode) EnumDescriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{0}
-}
-
-// UnixMode says how unix sockets of processes outside the session are treated.
-// Socket pairs are always allowed.
-type UnixMode int32
-
-const (
-	UnixMode_UNIX_MODE_UNSPECIFIED UnixMode = 0
-	// None is reached but those that are listed.
-	UnixMode_UNIX_MODE_NONE UnixMode = 1
-	// Nothing is asked of the confiner.
-	UnixMode_UNIX_MODE_UNCONFINED UnixMode = 2
-)
-
-// Enum value maps for UnixMode.
-var (
-	UnixMode_name = map[int32]string{
-		0: "UNIX_MODE_UNSPECIFIED",
-		1: "UNIX_MODE_NONE",
-		2: "UNIX_MODE_UNCONFINED",
-	}
-	UnixMode_value = map[string]int32{
-		"UNIX_MODE_UNSPECIFIED": 0,
-		"UNIX_MODE_NONE":        1,
-		"UNIX_MODE_UNCONFINED":  2,
-	}
-)
-
-func (x UnixMode) Enum() *UnixMode {
-	p := new(UnixMode)
-	*p = x
-	return p
-}
-
-func (x UnixMode) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (UnixMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_core_backendpb_backend_proto_enumTypes[1].Descriptor()
-}
-
-func (UnixMode) Type() protoreflect.EnumType {
-	return &file_core_backendpb_backend_proto_enumTypes[1]
-}
-
-func (x UnixMode) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use UnixMode.Descriptor instead.
-func (UnixMode) EnumDescriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{1}
-}
-
-// ConstraintKind says what a tracker needs the confiner to guarantee.
-type ConstraintKind int32
-
-const (
-	ConstraintKind_CONSTRAINT_KIND_UNSPECIFIED ConstraintKind = 0
-	// No file at or below the path is written, whatever the policy grants.
-	ConstraintKind_CONSTRAINT_KIND_NO_WRITE_BELOW ConstraintKind = 1
-	// The unix socket at the path is not reached, whatever the policy grants.
-	ConstraintKind_CONSTRAINT_KIND_NO_CONNECT ConstraintKind = 2
-)
-
-// Enum value maps for ConstraintKind.
-var (
-	ConstraintKind_name = map[int32]string{
-		0: "CONSTRAINT_KIND_UNSPECIFIED",
-		1: "CONSTRAINT_KIND_NO_WRITE_BELOW",
-		2: "CONSTRAINT_KIND_NO_CONNECT",
-	}
-	ConstraintKind_value = map[string]int32{
-		"CONSTRAINT_KIND_UNSPECIFIED":    0,
-		"CONSTRAINT_KIND_NO_WRITE_BELOW": 1,
-		"CONSTRAINT_KIND_NO_CONNECT":     2,
-	}
-)
-
-func (x ConstraintKind) Enum() *ConstraintKind {
-	p := new(ConstraintKind)
-	*p = x
-	return p
-}
-
-func (x ConstraintKind) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (ConstraintKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_core_backendpb_backend_proto_enumTypes[2].Descriptor()
-}
-
-func (ConstraintKind) Type() protoreflect.EnumType {
-	return &file_core_backendpb_backend_proto_enumTypes[2]
-}
-
-func (x ConstraintKind) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use ConstraintKind.Descriptor instead.
-func (ConstraintKind) EnumDescriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{2}
-}
-
-// MountKind says what a mount puts in place.
-type MountKind int32
-
-const (
-	MountKind_MOUNT_KIND_UNSPECIFIED MountKind = 0
-	// Makes the source visible at the target, with what is mounted below it.
-	MountKind_MOUNT_KIND_BIND MountKind = 1
-	// Hides the target behind an empty node that nobody may use.
-	MountKind_MOUNT_KIND_EMPTY MountKind = 2
-	// A fresh proc filesystem, for a new PID namespace.
-	MountKind_MOUNT_KIND_PROC MountKind = 3
-)
-
-// Enum value maps for MountKind.
-var (
-	MountKind_name = map[int32]string{
-		0: "MOUNT_KIND_UNSPECIFIED",
-		1: "MOUNT_KIND_BIND",
-		2: "MOUNT_KIND_EMPTY",
-		3: "MOUNT_KIND_PROC",
-	}
-	MountKind_value = map[string]int32{
-		"MOUNT_KIND_UNSPECIFIED": 0,
-		"MOUNT_KIND_BIND":        1,
-		"MOUNT_KIND_EMPTY":       2,
-		"MOUNT_KIND_PROC":        3,
-	}
-)
-
-func (x MountKind) Enum() *MountKind {
-	p := new(MountKind)
-	*p = x
-	return p
-}
-
-func (x MountKind) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (MountKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_core_backendpb_backend_proto_enumTypes[3].Descriptor()
-}
-
-func (MountKind) Type() protoreflect.EnumType {
-	return &file_core_backendpb_backend_proto_enumTypes[3]
-}
-
-func (x MountKind) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use MountKind.Descriptor instead.
-func (MountKind) EnumDescriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{3}
-}
-
-// Resource names a resource limit of setrlimit(2).
-type Resource int32
-
-const (
-	Resource_RESOURCE_UNSPECIFIED   Resource = 0
-	Resource_RESOURCE_CORE          Resource = 1
-	Resource_RESOURCE_CPU           Resource = 2
-	Resource_RESOURCE_FILE_SIZE     Resource = 3
-	Resource_RESOURCE_OPEN_FILES    Resource = 4
-	Resource_RESOURCE_PROCESSES     Resource = 5
-	Resource_RESOURCE_ADDRESS_SPACE Resource = 6
-)
-
-// Enum value maps for Resource.
-var (
-	Resource_name = map[int32]string{
-		0: "RESOURCE_UNSPECIFIED",
-		1: "RESOURCE_CORE",
-		2: "RESOURCE_CPU",
-		3: "RESOURCE_FILE_SIZE",
-		4: "RESOURCE_OPEN_FILES",
-		5: "RESOURCE_PROCESSES",
-		6: "RESOURCE_ADDRESS_SPACE",
-	}
-	Resource_value = map[string]int32{
-		"RESOURCE_UNSPECIFIED":   0,
-		"RESOURCE_CORE":          1,
-		"RESOURCE_CPU":           2,
-		"RESOURCE_FILE_SIZE":     3,
-		"RESOURCE_OPEN_FILES":    4,
-		"RESOURCE_PROCESSES":     5,
-		"RESOURCE_ADDRESS_SPACE": 6,
-	}
-)
-
-func (x Resource) Enum() *Resource {
-	p := new(Resource)
-	*p = x
-	return p
-}
-
-func (x Resource) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Resource) Descriptor() protoreflect.EnumDescriptor {
-	return file_core_backendpb_backend_proto_enumTypes[4].Descriptor()
-}
-
-func (Resource) Type() protoreflect.EnumType {
-	return &file_core_backendpb_backend_proto_enumTypes[4]
-}
-
-func (x Resource) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Resource.Descriptor instead.
-func (Resource) EnumDescriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{4}
-}
-
-// Level says how much of what was asked the system holds.
-type Level int32
-
-const (
-	Level_LEVEL_UNSPECIFIED Level = 0
-	// The kernel holds all of it against a hostile process.
-	Level_LEVEL_ENFORCED Level = 1
-	// The kernel holds some of it; the gap says what not.
-	Level_LEVEL_PARTIAL Level = 2
-	// The kernel holds nothing of it.
-	Level_LEVEL_UNSUPPORTED Level = 3
-	// A rule had nothing to apply to, such as a path that does not exist.
-	Level_LEVEL_SKIPPED Level = 4
-)
-
-// Enum value maps for Level.
-var (
-	Level_name = map[int32]string{
-		0: "LEVEL_UNSPECIFIED",
-		1: "LEVEL_ENFORCED",
-		2: "LEVEL_PARTIAL",
-		3: "LEVEL_UNSUPPORTED",
-		4: "LEVEL_SKIPPED",
-	}
-	Level_value = map[string]int32{
-		"LEVEL_UNSPECIFIED": 0,
-		"LEVEL_ENFORCED":    1,
-		"LEVEL_PARTIAL":     2,
-		"LEVEL_UNSUPPORTED": 3,
-		"LEVEL_SKIPPED":     4,
-	}
-)
-
-func (x Level) Enum() *Level {
-	p := new(Level)
-	*p = x
-	return p
-}
-
-func (x Level) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Level) Descriptor() protoreflect.EnumDescriptor {
-	return file_core_backendpb_backend_proto_enumTypes[5].Descriptor()
-}
-
-func (Level) Type() protoreflect.EnumType {
-	return &file_core_backendpb_backend_proto_enumTypes[5]
-}
-
-func (x Level) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Level.Descriptor instead.
-func (Level) EnumDescriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{5}
-}
-
 // Outcome says how sure it is that no process of a session is alive.
 type Outcome int32
 
@@ -454,11 +111,11 @@ func (x Outcome) String() string {
 }
 
 func (Outcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_core_backendpb_backend_proto_enumTypes[6].Descriptor()
+	return file_core_backendpb_backend_proto_enumTypes[0].Descriptor()
 }
 
 func (Outcome) Type() protoreflect.EnumType {
-	return &file_core_backendpb_backend_proto_enumTypes[6]
+	return &file_core_backendpb_backend_proto_enumTypes[0]
 }
 
 func (x Outcome) Number() protoreflect.EnumNumber {
@@ -467,7 +124,7 @@ func (x Outcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Outcome.Descriptor instead.
 func (Outcome) EnumDescriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{6}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{0}
 }
 
 // DescribeRequest asks what the backend is.
@@ -945,1425 +602,6 @@ func (x *PlanResponse) GetListing() string {
 	return ""
 }
 
-// Policy is what commands may do. Paths in it are absolute and clean.
-type Policy struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where the policy comes from. It has no effect.
-	Name      string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Workspace []byte `protobuf:"bytes,2,opt,name=workspace,proto3" json:"workspace,omitempty"`
-	// Required.
-	Filesystem *Filesystem `protobuf:"bytes,3,opt,name=filesystem,proto3" json:"filesystem,omitempty"`
-	// Required.
-	Network *NetworkPolicy `protobuf:"bytes,4,opt,name=network,proto3" json:"network,omitempty"`
-	// Required.
-	Unix *UnixPolicy `protobuf:"bytes,5,opt,name=unix,proto3" json:"unix,omitempty"`
-	// Required. For the record: the host applies it.
-	Environment *EnvironmentPolicy `protobuf:"bytes,6,opt,name=environment,proto3" json:"environment,omitempty"`
-	Limits      *Limits            `protobuf:"bytes,7,opt,name=limits,proto3" json:"limits,omitempty"`
-	// Asks for the dimensions that have no rules: signals, tracing, terminal,
-	// privileges.
-	Confine bool `protobuf:"varint,8,opt,name=confine,proto3" json:"confine,omitempty"`
-	// Dimensions, as in Finding, without which the host starts nothing.
-	Require []string `protobuf:"bytes,9,rep,name=require,proto3" json:"require,omitempty"`
-	// For the record: the host applies it.
-	BestEffort    bool `protobuf:"varint,10,opt,name=best_effort,json=bestEffort,proto3" json:"best_effort,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Policy) Reset() {
-	*x = Policy{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Policy) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Policy) ProtoMessage() {}
-
-func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Policy.ProtoReflect.Descriptor instead.
-func (*Policy) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *Policy) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Policy) GetWorkspace() []byte {
-	if x != nil {
-		return x.Workspace
-	}
-	return nil
-}
-
-func (x *Policy) GetFilesystem() *Filesystem {
-	if x != nil {
-		return x.Filesystem
-	}
-	return nil
-}
-
-func (x *Policy) GetNetwork() *NetworkPolicy {
-	if x != nil {
-		return x.Network
-	}
-	return nil
-}
-
-func (x *Policy) GetUnix() *UnixPolicy {
-	if x != nil {
-		return x.Unix
-	}
-	return nil
-}
-
-func (x *Policy) GetEnvironment() *EnvironmentPolicy {
-	if x != nil {
-		return x.Environment
-	}
-	return nil
-}
-
-func (x *Policy) GetLimits() *Limits {
-	if x != nil {
-		return x.Limits
-	}
-	return nil
-}
-
-func (x *Policy) GetConfine() bool {
-	if x != nil {
-		return x.Confine
-	}
-	return false
-}
-
-func (x *Policy) GetRequire() []string {
-	if x != nil {
-		return x.Require
-	}
-	return nil
-}
-
-func (x *Policy) GetBestEffort() bool {
-	if x != nil {
-		return x.BestEffort
-	}
-	return false
-}
-
-// Filesystem is the part of a policy about files.
-type Filesystem struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// What no rule grants is denied. When it is false there are no rules.
-	Confined bool `protobuf:"varint,1,opt,name=confined,proto3" json:"confined,omitempty"`
-	// Grants the paths that programs of this platform need to run at all, which the
-	// confiner knows and lists in its enforcement.
-	System        bool        `protobuf:"varint,2,opt,name=system,proto3" json:"system,omitempty"`
-	Rules         []*PathRule `protobuf:"bytes,3,rep,name=rules,proto3" json:"rules,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Filesystem) Reset() {
-	*x = Filesystem{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Filesystem) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Filesystem) ProtoMessage() {}
-
-func (x *Filesystem) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Filesystem.ProtoReflect.Descriptor instead.
-func (*Filesystem) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *Filesystem) GetConfined() bool {
-	if x != nil {
-		return x.Confined
-	}
-	return false
-}
-
-func (x *Filesystem) GetSystem() bool {
-	if x != nil {
-		return x.System
-	}
-	return false
-}
-
-func (x *Filesystem) GetRules() []*PathRule {
-	if x != nil {
-		return x.Rules
-	}
-	return nil
-}
-
-// PathRule grants or denies accesses to a path and to everything below it. A denial
-// beats every grant; the order has no meaning.
-type PathRule struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The bytes of an absolute path; any byte but NUL.
-	Path []byte `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// Required. Bits: 1 read, 2 write, 4 execute.
-	Access uint32 `protobuf:"varint,2,opt,name=access,proto3" json:"access,omitempty"`
-	// Takes the accesses away instead of granting them.
-	Deny bool `protobuf:"varint,3,opt,name=deny,proto3" json:"deny,omitempty"`
-	// A path that is missing is not worth a person's attention.
-	Optional bool `protobuf:"varint,4,opt,name=optional,proto3" json:"optional,omitempty"`
-	// Where the rule comes from, for reports.
-	Origin        string `protobuf:"bytes,5,opt,name=origin,proto3" json:"origin,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PathRule) Reset() {
-	*x = PathRule{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PathRule) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PathRule) ProtoMessage() {}
-
-func (x *PathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PathRule.ProtoReflect.Descriptor instead.
-func (*PathRule) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *PathRule) GetPath() []byte {
-	if x != nil {
-		return x.Path
-	}
-	return nil
-}
-
-func (x *PathRule) GetAccess() uint32 {
-	if x != nil {
-		return x.Access
-	}
-	return 0
-}
-
-func (x *PathRule) GetDeny() bool {
-	if x != nil {
-		return x.Deny
-	}
-	return false
-}
-
-func (x *PathRule) GetOptional() bool {
-	if x != nil {
-		return x.Optional
-	}
-	return false
-}
-
-func (x *PathRule) GetOrigin() string {
-	if x != nil {
-		return x.Origin
-	}
-	return ""
-}
-
-// NetworkPolicy is the part of a policy about the network.
-type NetworkPolicy struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Mode  NetworkMode            `protobuf:"varint,1,opt,name=mode,proto3,enum=pinfold.backend.v1.NetworkMode" json:"mode,omitempty"`
-	// TCP ports, for NETWORK_MODE_PORTS.
-	Connect []uint32 `protobuf:"varint,2,rep,packed,name=connect,proto3" json:"connect,omitempty"`
-	// TCP ports, for NETWORK_MODE_PORTS; 0 is a port of the kernel's choice.
-	Bind          []uint32 `protobuf:"varint,3,rep,packed,name=bind,proto3" json:"bind,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *NetworkPolicy) Reset() {
-	*x = NetworkPolicy{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *NetworkPolicy) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*NetworkPolicy) ProtoMessage() {}
-
-func (x *NetworkPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use NetworkPolicy.ProtoReflect.Descriptor instead.
-func (*NetworkPolicy) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *NetworkPolicy) GetMode() NetworkMode {
-	if x != nil {
-		return x.Mode
-	}
-	return NetworkMode_NETWORK_MODE_UNSPECIFIED
-}
-
-func (x *NetworkPolicy) GetConnect() []uint32 {
-	if x != nil {
-		return x.Connect
-	}
-	return nil
-}
-
-func (x *NetworkPolicy) GetBind() []uint32 {
-	if x != nil {
-		return x.Bind
-	}
-	return nil
-}
-
-// UnixPolicy is the part of a policy about unix sockets.
-type UnixPolicy struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Mode  UnixMode               `protobuf:"varint,1,opt,name=mode,proto3,enum=pinfold.backend.v1.UnixMode" json:"mode,omitempty"`
-	// Absolute paths of sockets that may be connected to.
-	Connect       [][]byte `protobuf:"bytes,2,rep,name=connect,proto3" json:"connect,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UnixPolicy) Reset() {
-	*x = UnixPolicy{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UnixPolicy) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UnixPolicy) ProtoMessage() {}
-
-func (x *UnixPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UnixPolicy.ProtoReflect.Descriptor instead.
-func (*UnixPolicy) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *UnixPolicy) GetMode() UnixMode {
-	if x != nil {
-		return x.Mode
-	}
-	return UnixMode_UNIX_MODE_UNSPECIFIED
-}
-
-func (x *UnixPolicy) GetConnect() [][]byte {
-	if x != nil {
-		return x.Connect
-	}
-	return nil
-}
-
-// EnvironmentPolicy names the variables that pass. The values of variables that
-// are set never leave the host.
-type EnvironmentPolicy struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	InheritAll    bool                   `protobuf:"varint,1,opt,name=inherit_all,json=inheritAll,proto3" json:"inherit_all,omitempty"`
-	Pass          []string               `protobuf:"bytes,2,rep,name=pass,proto3" json:"pass,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EnvironmentPolicy) Reset() {
-	*x = EnvironmentPolicy{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EnvironmentPolicy) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EnvironmentPolicy) ProtoMessage() {}
-
-func (x *EnvironmentPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EnvironmentPolicy.ProtoReflect.Descriptor instead.
-func (*EnvironmentPolicy) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *EnvironmentPolicy) GetInheritAll() bool {
-	if x != nil {
-		return x.InheritAll
-	}
-	return false
-}
-
-func (x *EnvironmentPolicy) GetPass() []string {
-	if x != nil {
-		return x.Pass
-	}
-	return nil
-}
-
-// Limits bound resources; 0 and false are no bound.
-type Limits struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Processes and threads alive at once in the session. The tracker's.
-	Processes uint64 `protobuf:"varint,1,opt,name=processes,proto3" json:"processes,omitempty"`
-	// Bytes that the session holds together. The tracker's.
-	Memory uint64 `protobuf:"varint,2,opt,name=memory,proto3" json:"memory,omitempty"`
-	// Descriptors of each process. The confiner's, as are the following.
-	OpenFiles uint64 `protobuf:"varint,3,opt,name=open_files,json=openFiles,proto3" json:"open_files,omitempty"`
-	// Bytes of a file that a process writes.
-	FileSize      uint64 `protobuf:"varint,4,opt,name=file_size,json=fileSize,proto3" json:"file_size,omitempty"`
-	NoCore        bool   `protobuf:"varint,5,opt,name=no_core,json=noCore,proto3" json:"no_core,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Limits) Reset() {
-	*x = Limits{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Limits) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Limits) ProtoMessage() {}
-
-func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Limits.ProtoReflect.Descriptor instead.
-func (*Limits) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *Limits) GetProcesses() uint64 {
-	if x != nil {
-		return x.Processes
-	}
-	return 0
-}
-
-func (x *Limits) GetMemory() uint64 {
-	if x != nil {
-		return x.Memory
-	}
-	return 0
-}
-
-func (x *Limits) GetOpenFiles() uint64 {
-	if x != nil {
-		return x.OpenFiles
-	}
-	return 0
-}
-
-func (x *Limits) GetFileSize() uint64 {
-	if x != nil {
-		return x.FileSize
-	}
-	return 0
-}
-
-func (x *Limits) GetNoCore() bool {
-	if x != nil {
-		return x.NoCore
-	}
-	return false
-}
-
-// Contribution is a piece of mechanism that one backend asks another to carry. The
-// host does not look into it.
-type Contribution struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The format and its version, such as "seatbelt/sbpl@1". A confiner
-	// refuses a dialect that it does not know.
-	Dialect       string `protobuf:"bytes,1,opt,name=dialect,proto3" json:"dialect,omitempty"`
-	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Contribution) Reset() {
-	*x = Contribution{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Contribution) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Contribution) ProtoMessage() {}
-
-func (x *Contribution) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Contribution.ProtoReflect.Descriptor instead.
-func (*Contribution) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *Contribution) GetDialect() string {
-	if x != nil {
-		return x.Dialect
-	}
-	return ""
-}
-
-func (x *Contribution) GetData() []byte {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-// Constraint is what a tracker needs so that no process can leave its session.
-type Constraint struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required.
-	Kind ConstraintKind `protobuf:"varint,1,opt,name=kind,proto3,enum=pinfold.backend.v1.ConstraintKind" json:"kind,omitempty"`
-	// Required. Absolute; it need not exist.
-	Path []byte `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// The harm done without it, for reports.
-	Why           string `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Constraint) Reset() {
-	*x = Constraint{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Constraint) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Constraint) ProtoMessage() {}
-
-func (x *Constraint) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Constraint.ProtoReflect.Descriptor instead.
-func (*Constraint) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *Constraint) GetKind() ConstraintKind {
-	if x != nil {
-		return x.Kind
-	}
-	return ConstraintKind_CONSTRAINT_KIND_UNSPECIFIED
-}
-
-func (x *Constraint) GetPath() []byte {
-	if x != nil {
-		return x.Path
-	}
-	return nil
-}
-
-func (x *Constraint) GetWhy() string {
-	if x != nil {
-		return x.Why
-	}
-	return ""
-}
-
-// ConstraintFinding is a confiner's answer to one constraint.
-type ConstraintFinding struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. As in the request.
-	Constraint *Constraint `protobuf:"bytes,1,opt,name=constraint,proto3" json:"constraint,omitempty"`
-	// True only if the kernel holds it.
-	Honoured bool `protobuf:"varint,2,opt,name=honoured,proto3" json:"honoured,omitempty"`
-	// Required unless it is honoured.
-	Gap           string `protobuf:"bytes,3,opt,name=gap,proto3" json:"gap,omitempty"`
-	Remedy        string `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ConstraintFinding) Reset() {
-	*x = ConstraintFinding{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ConstraintFinding) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ConstraintFinding) ProtoMessage() {}
-
-func (x *ConstraintFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ConstraintFinding.ProtoReflect.Descriptor instead.
-func (*ConstraintFinding) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *ConstraintFinding) GetConstraint() *Constraint {
-	if x != nil {
-		return x.Constraint
-	}
-	return nil
-}
-
-func (x *ConstraintFinding) GetHonoured() bool {
-	if x != nil {
-		return x.Honoured
-	}
-	return false
-}
-
-func (x *ConstraintFinding) GetGap() string {
-	if x != nil {
-		return x.Gap
-	}
-	return ""
-}
-
-func (x *ConstraintFinding) GetRemedy() string {
-	if x != nil {
-		return x.Remedy
-	}
-	return ""
-}
-
-// Wrapper is a program that the host puts in front of the command. It is of the
-// backend's own package, or one that the host was told to allow.
-type Wrapper struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. Absolute.
-	Path          []byte   `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	Args          [][]byte `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Wrapper) Reset() {
-	*x = Wrapper{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Wrapper) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Wrapper) ProtoMessage() {}
-
-func (x *Wrapper) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Wrapper.ProtoReflect.Descriptor instead.
-func (*Wrapper) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *Wrapper) GetPath() []byte {
-	if x != nil {
-		return x.Path
-	}
-	return nil
-}
-
-func (x *Wrapper) GetArgs() [][]byte {
-	if x != nil {
-		return x.Args
-	}
-	return nil
-}
-
-// Birth is the kernel attributes of a process; see core.Birth.
-type Birth struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A file id, 0 for none.
-	Cgroup uint64 `protobuf:"varint,1,opt,name=cgroup,proto3" json:"cgroup,omitempty"`
-	// Bits: 1 user, 2 mount, 4 pid, 8 ipc, 16 network.
-	Namespaces uint32 `protobuf:"varint,2,opt,name=namespaces,proto3" json:"namespaces,omitempty"`
-	// Made in this order.
-	Mounts          []*Mount         `protobuf:"bytes,3,rep,name=mounts,proto3" json:"mounts,omitempty"`
-	Limits          []*ResourceLimit `protobuf:"bytes,4,rep,name=limits,proto3" json:"limits,omitempty"`
-	NoNewPrivileges bool             `protobuf:"varint,5,opt,name=no_new_privileges,json=noNewPrivileges,proto3" json:"no_new_privileges,omitempty"`
-	// Enforced in this order, each a new layer.
-	Landlock []*LandlockRuleset `protobuf:"bytes,6,rep,name=landlock,proto3" json:"landlock,omitempty"`
-	// Installed in this order, after everything else.
-	Seccomp []*SeccompFilter `protobuf:"bytes,7,rep,name=seccomp,proto3" json:"seccomp,omitempty"`
-	// Bit n is the Linux capability of number n.
-	DropCapabilities uint64 `protobuf:"varint,8,opt,name=drop_capabilities,json=dropCapabilities,proto3" json:"drop_capabilities,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
-}
-
-func (x *Birth) Reset() {
-	*x = Birth{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Birth) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Birth) ProtoMessage() {}
-
-func (x *Birth) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Birth.ProtoReflect.Descriptor instead.
-func (*Birth) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *Birth) GetCgroup() uint64 {
-	if x != nil {
-		return x.Cgroup
-	}
-	return 0
-}
-
-func (x *Birth) GetNamespaces() uint32 {
-	if x != nil {
-		return x.Namespaces
-	}
-	return 0
-}
-
-func (x *Birth) GetMounts() []*Mount {
-	if x != nil {
-		return x.Mounts
-	}
-	return nil
-}
-
-func (x *Birth) GetLimits() []*ResourceLimit {
-	if x != nil {
-		return x.Limits
-	}
-	return nil
-}
-
-func (x *Birth) GetNoNewPrivileges() bool {
-	if x != nil {
-		return x.NoNewPrivileges
-	}
-	return false
-}
-
-func (x *Birth) GetLandlock() []*LandlockRuleset {
-	if x != nil {
-		return x.Landlock
-	}
-	return nil
-}
-
-func (x *Birth) GetSeccomp() []*SeccompFilter {
-	if x != nil {
-		return x.Seccomp
-	}
-	return nil
-}
-
-func (x *Birth) GetDropCapabilities() uint64 {
-	if x != nil {
-		return x.DropCapabilities
-	}
-	return 0
-}
-
-// Mount is one change of the process's private view of the filesystem.
-type Mount struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Kind  MountKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=pinfold.backend.v1.MountKind" json:"kind,omitempty"`
-	// For MOUNT_KIND_BIND alone.
-	Source []byte `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	// Required. Absolute and free of symbolic links.
-	Target        []byte `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
-	ReadOnly      bool   `protobuf:"varint,4,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Mount) Reset() {
-	*x = Mount{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Mount) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Mount) ProtoMessage() {}
-
-func (x *Mount) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Mount.ProtoReflect.Descriptor instead.
-func (*Mount) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *Mount) GetKind() MountKind {
-	if x != nil {
-		return x.Kind
-	}
-	return MountKind_MOUNT_KIND_UNSPECIFIED
-}
-
-func (x *Mount) GetSource() []byte {
-	if x != nil {
-		return x.Source
-	}
-	return nil
-}
-
-func (x *Mount) GetTarget() []byte {
-	if x != nil {
-		return x.Target
-	}
-	return nil
-}
-
-func (x *Mount) GetReadOnly() bool {
-	if x != nil {
-		return x.ReadOnly
-	}
-	return false
-}
-
-// ResourceLimit bounds one resource of a process and its descendants.
-type ResourceLimit struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Resource      Resource               `protobuf:"varint,1,opt,name=resource,proto3,enum=pinfold.backend.v1.Resource" json:"resource,omitempty"`
-	Soft          uint64                 `protobuf:"varint,2,opt,name=soft,proto3" json:"soft,omitempty"`
-	Hard          uint64                 `protobuf:"varint,3,opt,name=hard,proto3" json:"hard,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ResourceLimit) Reset() {
-	*x = ResourceLimit{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ResourceLimit) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ResourceLimit) ProtoMessage() {}
-
-func (x *ResourceLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ResourceLimit.ProtoReflect.Descriptor instead.
-func (*ResourceLimit) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *ResourceLimit) GetResource() Resource {
-	if x != nil {
-		return x.Resource
-	}
-	return Resource_RESOURCE_UNSPECIFIED
-}
-
-func (x *ResourceLimit) GetSoft() uint64 {
-	if x != nil {
-		return x.Soft
-	}
-	return 0
-}
-
-func (x *ResourceLimit) GetHard() uint64 {
-	if x != nil {
-		return x.Hard
-	}
-	return 0
-}
-
-// LandlockRuleset is an open ruleset (landlock_create_ruleset(2)) and how to enforce
-// it.
-type LandlockRuleset struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. A file id.
-	File uint64 `protobuf:"varint,1,opt,name=file,proto3" json:"file,omitempty"`
-	// Those of landlock_restrict_self(2).
-	Flags         uint32 `protobuf:"varint,2,opt,name=flags,proto3" json:"flags,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LandlockRuleset) Reset() {
-	*x = LandlockRuleset{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LandlockRuleset) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LandlockRuleset) ProtoMessage() {}
-
-func (x *LandlockRuleset) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LandlockRuleset.ProtoReflect.Descriptor instead.
-func (*LandlockRuleset) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *LandlockRuleset) GetFile() uint64 {
-	if x != nil {
-		return x.File
-	}
-	return 0
-}
-
-func (x *LandlockRuleset) GetFlags() uint32 {
-	if x != nil {
-		return x.Flags
-	}
-	return 0
-}
-
-// SeccompFilter is a program for seccomp(2), SECCOMP_SET_MODE_FILTER.
-type SeccompFilter struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. An array of struct sock_filter as it lies in memory, each entry
-	// eight bytes in little-endian order: code (2), jt (1), jf (1), k (4).
-	Program       []byte `protobuf:"bytes,1,opt,name=program,proto3" json:"program,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SeccompFilter) Reset() {
-	*x = SeccompFilter{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SeccompFilter) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SeccompFilter) ProtoMessage() {}
-
-func (x *SeccompFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SeccompFilter.ProtoReflect.Descriptor instead.
-func (*SeccompFilter) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *SeccompFilter) GetProgram() []byte {
-	if x != nil {
-		return x.Program
-	}
-	return nil
-}
-
-// Finding says how one dimension, or one rule of it, is enforced.
-type Finding struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. One of "fs.read", "fs.write", "fs.execute", "fs.metadata", "network",
-	// "unix", "environment", "descriptors", "cleanup", "signals", "tracing",
-	// "terminal", "privileges", "limits".
-	Dimension string `protobuf:"bytes,1,opt,name=dimension,proto3" json:"dimension,omitempty"`
-	// The rule in the words of the policy; empty for the dimension as a whole.
-	Rule string `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
-	// Required.
-	Level Level `protobuf:"varint,3,opt,name=level,proto3,enum=pinfold.backend.v1.Level" json:"level,omitempty"`
-	// What holds it, such as "Landlock ABI 7".
-	Mechanism string `protobuf:"bytes,4,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
-	// Required unless the level is enforced.
-	Gap string `protobuf:"bytes,5,opt,name=gap,proto3" json:"gap,omitempty"`
-	// What the machine has, and what it would take.
-	Observed      string `protobuf:"bytes,6,opt,name=observed,proto3" json:"observed,omitempty"`
-	Required      string `protobuf:"bytes,7,opt,name=required,proto3" json:"required,omitempty"`
-	Remedy        string `protobuf:"bytes,8,opt,name=remedy,proto3" json:"remedy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Finding) Reset() {
-	*x = Finding{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Finding) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Finding) ProtoMessage() {}
-
-func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
-func (*Finding) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *Finding) GetDimension() string {
-	if x != nil {
-		return x.Dimension
-	}
-	return ""
-}
-
-func (x *Finding) GetRule() string {
-	if x != nil {
-		return x.Rule
-	}
-	return ""
-}
-
-func (x *Finding) GetLevel() Level {
-	if x != nil {
-		return x.Level
-	}
-	return Level_LEVEL_UNSPECIFIED
-}
-
-func (x *Finding) GetMechanism() string {
-	if x != nil {
-		return x.Mechanism
-	}
-	return ""
-}
-
-func (x *Finding) GetGap() string {
-	if x != nil {
-		return x.Gap
-	}
-	return ""
-}
-
-func (x *Finding) GetObserved() string {
-	if x != nil {
-		return x.Observed
-	}
-	return ""
-}
-
-func (x *Finding) GetRequired() string {
-	if x != nil {
-		return x.Required
-	}
-	return ""
-}
-
-func (x *Finding) GetRemedy() string {
-	if x != nil {
-		return x.Remedy
-	}
-	return ""
-}
-
-// Enforcement is the honest answer to a policy: what is held and what is not.
-type Enforcement struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most one for each dimension.
-	Dimensions []*Finding `protobuf:"bytes,1,rep,name=dimensions,proto3" json:"dimensions,omitempty"`
-	// One for each rule of the policy and each system path.
-	Rules         []*Finding `protobuf:"bytes,2,rep,name=rules,proto3" json:"rules,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Enforcement) Reset() {
-	*x = Enforcement{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Enforcement) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Enforcement) ProtoMessage() {}
-
-func (x *Enforcement) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Enforcement.ProtoReflect.Descriptor instead.
-func (*Enforcement) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *Enforcement) GetDimensions() []*Finding {
-	if x != nil {
-		return x.Dimensions
-	}
-	return nil
-}
-
-func (x *Enforcement) GetRules() []*Finding {
-	if x != nil {
-		return x.Rules
-	}
-	return nil
-}
-
-// Owner is the process that a session belongs to, described so that no later process
-// can be mistaken for it.
-type Owner struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required.
-	Pid int32 `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
-	// When it started, in the kernel's units: clock ticks since boot on Linux (field
-	// 22 of proc_pid_stat(5)), microseconds since the epoch on macOS.
-	Start uint64 `protobuf:"varint,2,opt,name=start,proto3" json:"start,omitempty"`
-	// The boot in which pid and start have meaning: /proc/sys/kernel/random/boot_id on
-	// Linux, kern.bootsessionuuid on macOS.
-	Boot          string `protobuf:"bytes,3,opt,name=boot,proto3" json:"boot,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Owner) Reset() {
-	*x = Owner{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Owner) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Owner) ProtoMessage() {}
-
-func (x *Owner) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Owner.ProtoReflect.Descriptor instead.
-func (*Owner) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *Owner) GetPid() int32 {
-	if x != nil {
-		return x.Pid
-	}
-	return 0
-}
-
-func (x *Owner) GetStart() uint64 {
-	if x != nil {
-		return x.Start
-	}
-	return 0
-}
-
-func (x *Owner) GetBoot() string {
-	if x != nil {
-		return x.Boot
-	}
-	return ""
-}
-
-// Handle refers to an open session. Any later process of the same tracker finds the
-// session from it alone.
-type Handle struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The canonical form of a UUID.
-	Session string `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// The name of the backend that made the handle.
-	Tracker string `protobuf:"bytes,2,opt,name=tracker,proto3" json:"tracker,omitempty"`
-	// The version of the format of data. A tracker refuses one that it does not know.
-	State uint32 `protobuf:"varint,3,opt,name=state,proto3" json:"state,omitempty"`
-	// The tracker's own.
-	Data          []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Handle) Reset() {
-	*x = Handle{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Handle) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Handle) ProtoMessage() {}
-
-func (x *Handle) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Handle.ProtoReflect.Descriptor instead.
-func (*Handle) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *Handle) GetSession() string {
-	if x != nil {
-		return x.Session
-	}
-	return ""
-}
-
-func (x *Handle) GetTracker() string {
-	if x != nil {
-		return x.Tracker
-	}
-	return ""
-}
-
-func (x *Handle) GetState() uint32 {
-	if x != nil {
-		return x.State
-	}
-	return 0
-}
-
-func (x *Handle) GetData() []byte {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
 // OpenRequest asks a tracker for a session.
 type OpenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2383,7 +621,7 @@ type OpenRequest struct {
 
 func (x *OpenRequest) Reset() {
 	*x = OpenRequest{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[28]
+	mi := &file_core_backendpb_backend_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2395,7 +633,7 @@ func (x *OpenRequest) String() string {
 func (*OpenRequest) ProtoMessage() {}
 
 func (x *OpenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[28]
+	mi := &file_core_backendpb_backend_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2408,7 +646,7 @@ func (x *OpenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRequest.ProtoReflect.Descriptor instead.
 func (*OpenRequest) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{28}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *OpenRequest) GetRequiredFeatures() []string {
@@ -2465,7 +703,7 @@ type OpenResponse struct {
 
 func (x *OpenResponse) Reset() {
 	*x = OpenResponse{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[29]
+	mi := &file_core_backendpb_backend_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2477,7 +715,7 @@ func (x *OpenResponse) String() string {
 func (*OpenResponse) ProtoMessage() {}
 
 func (x *OpenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[29]
+	mi := &file_core_backendpb_backend_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2490,7 +728,7 @@ func (x *OpenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenResponse.ProtoReflect.Descriptor instead.
 func (*OpenResponse) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{29}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *OpenResponse) GetHandle() *Handle {
@@ -2539,7 +777,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[30]
+	mi := &file_core_backendpb_backend_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2551,7 +789,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[30]
+	mi := &file_core_backendpb_backend_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2564,7 +802,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{30}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *VerifyRequest) GetHandle() *Handle {
@@ -2590,7 +828,7 @@ type VerifyResponse struct {
 
 func (x *VerifyResponse) Reset() {
 	*x = VerifyResponse{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[31]
+	mi := &file_core_backendpb_backend_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2602,7 +840,7 @@ func (x *VerifyResponse) String() string {
 func (*VerifyResponse) ProtoMessage() {}
 
 func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[31]
+	mi := &file_core_backendpb_backend_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2615,7 +853,7 @@ func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
 func (*VerifyResponse) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{31}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{11}
 }
 
 // ListRequest asks for the live members of a session.
@@ -2628,7 +866,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[32]
+	mi := &file_core_backendpb_backend_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2640,7 +878,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[32]
+	mi := &file_core_backendpb_backend_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2653,7 +891,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{32}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListRequest) GetHandle() *Handle {
@@ -2673,7 +911,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[33]
+	mi := &file_core_backendpb_backend_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2685,7 +923,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[33]
+	mi := &file_core_backendpb_backend_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2698,7 +936,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{33}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListResponse) GetProcesses() []*Process {
@@ -2723,7 +961,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[34]
+	mi := &file_core_backendpb_backend_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2735,7 +973,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[34]
+	mi := &file_core_backendpb_backend_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2748,7 +986,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{34}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Process) GetPid() int32 {
@@ -2782,7 +1020,7 @@ type KillRequest struct {
 
 func (x *KillRequest) Reset() {
 	*x = KillRequest{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[35]
+	mi := &file_core_backendpb_backend_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2794,7 +1032,7 @@ func (x *KillRequest) String() string {
 func (*KillRequest) ProtoMessage() {}
 
 func (x *KillRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[35]
+	mi := &file_core_backendpb_backend_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2807,7 +1045,7 @@ func (x *KillRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillRequest.ProtoReflect.Descriptor instead.
 func (*KillRequest) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{35}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *KillRequest) GetHandle() *Handle {
@@ -2827,7 +1065,7 @@ type KillResponse struct {
 
 func (x *KillResponse) Reset() {
 	*x = KillResponse{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[36]
+	mi := &file_core_backendpb_backend_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2839,7 +1077,7 @@ func (x *KillResponse) String() string {
 func (*KillResponse) ProtoMessage() {}
 
 func (x *KillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[36]
+	mi := &file_core_backendpb_backend_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2852,7 +1090,7 @@ func (x *KillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillResponse.ProtoReflect.Descriptor instead.
 func (*KillResponse) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{36}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *KillResponse) GetReport() *KillReport {
@@ -2872,7 +1110,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[37]
+	mi := &file_core_backendpb_backend_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2884,7 +1122,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[37]
+	mi := &file_core_backendpb_backend_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2897,7 +1135,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{37}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CloseRequest) GetHandle() *Handle {
@@ -2917,7 +1155,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[38]
+	mi := &file_core_backendpb_backend_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2929,7 +1167,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[38]
+	mi := &file_core_backendpb_backend_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2942,7 +1180,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{38}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CloseResponse) GetReport() *KillReport {
@@ -2969,7 +1207,7 @@ type KillReport struct {
 
 func (x *KillReport) Reset() {
 	*x = KillReport{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[39]
+	mi := &file_core_backendpb_backend_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2981,7 +1219,7 @@ func (x *KillReport) String() string {
 func (*KillReport) ProtoMessage() {}
 
 func (x *KillReport) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[39]
+	mi := &file_core_backendpb_backend_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2994,7 +1232,7 @@ func (x *KillReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KillReport.ProtoReflect.Descriptor instead.
 func (*KillReport) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{39}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *KillReport) GetOutcome() Outcome {
@@ -3034,7 +1272,7 @@ type SessionsRequest struct {
 
 func (x *SessionsRequest) Reset() {
 	*x = SessionsRequest{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[40]
+	mi := &file_core_backendpb_backend_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3046,7 +1284,7 @@ func (x *SessionsRequest) String() string {
 func (*SessionsRequest) ProtoMessage() {}
 
 func (x *SessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[40]
+	mi := &file_core_backendpb_backend_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3059,7 +1297,7 @@ func (x *SessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionsRequest.ProtoReflect.Descriptor instead.
 func (*SessionsRequest) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{40}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{20}
 }
 
 // SessionsResponse is one piece of the answer, of at most some thousands.
@@ -3072,7 +1310,7 @@ type SessionsResponse struct {
 
 func (x *SessionsResponse) Reset() {
 	*x = SessionsResponse{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[41]
+	mi := &file_core_backendpb_backend_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3084,7 +1322,7 @@ func (x *SessionsResponse) String() string {
 func (*SessionsResponse) ProtoMessage() {}
 
 func (x *SessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[41]
+	mi := &file_core_backendpb_backend_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3097,7 +1335,7 @@ func (x *SessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionsResponse.ProtoReflect.Descriptor instead.
 func (*SessionsResponse) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{41}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SessionsResponse) GetSessions() []*SessionStatus {
@@ -3123,7 +1361,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[42]
+	mi := &file_core_backendpb_backend_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3135,7 +1373,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[42]
+	mi := &file_core_backendpb_backend_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3148,7 +1386,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{42}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SessionStatus) GetHandle() *Handle {
@@ -3195,7 +1433,7 @@ type SweepRequest struct {
 
 func (x *SweepRequest) Reset() {
 	*x = SweepRequest{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[43]
+	mi := &file_core_backendpb_backend_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +1445,7 @@ func (x *SweepRequest) String() string {
 func (*SweepRequest) ProtoMessage() {}
 
 func (x *SweepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[43]
+	mi := &file_core_backendpb_backend_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +1458,7 @@ func (x *SweepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepRequest.ProtoReflect.Descriptor instead.
 func (*SweepRequest) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{43}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{23}
 }
 
 // SweepResponse says what was closed.
@@ -3237,7 +1475,7 @@ type SweepResponse struct {
 
 func (x *SweepResponse) Reset() {
 	*x = SweepResponse{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[44]
+	mi := &file_core_backendpb_backend_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3249,7 +1487,7 @@ func (x *SweepResponse) String() string {
 func (*SweepResponse) ProtoMessage() {}
 
 func (x *SweepResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[44]
+	mi := &file_core_backendpb_backend_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3262,7 +1500,7 @@ func (x *SweepResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepResponse.ProtoReflect.Descriptor instead.
 func (*SweepResponse) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{44}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SweepResponse) GetClosed() []*SessionStatus {
@@ -3297,7 +1535,7 @@ type SweepFailure struct {
 
 func (x *SweepFailure) Reset() {
 	*x = SweepFailure{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[45]
+	mi := &file_core_backendpb_backend_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3309,7 +1547,7 @@ func (x *SweepFailure) String() string {
 func (*SweepFailure) ProtoMessage() {}
 
 func (x *SweepFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[45]
+	mi := &file_core_backendpb_backend_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3322,7 +1560,7 @@ func (x *SweepFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepFailure.ProtoReflect.Descriptor instead.
 func (*SweepFailure) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{45}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SweepFailure) GetSession() *SessionStatus {
@@ -3368,7 +1606,7 @@ type ErrorDetail struct {
 
 func (x *ErrorDetail) Reset() {
 	*x = ErrorDetail{}
-	mi := &file_core_backendpb_backend_proto_msgTypes[46]
+	mi := &file_core_backendpb_backend_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3380,7 +1618,7 @@ func (x *ErrorDetail) String() string {
 func (*ErrorDetail) ProtoMessage() {}
 
 func (x *ErrorDetail) ProtoReflect() protoreflect.Message {
-	mi := &file_core_backendpb_backend_proto_msgTypes[46]
+	mi := &file_core_backendpb_backend_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3393,7 +1631,7 @@ func (x *ErrorDetail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ErrorDetail.ProtoReflect.Descriptor instead.
 func (*ErrorDetail) Descriptor() ([]byte, []int) {
-	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{46}
+	return file_core_backendpb_backend_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ErrorDetail) GetReason() string {
@@ -3463,7 +1701,7 @@ var File_core_backendpb_backend_proto protoreflect.FileDescriptor
 
 const file_core_backendpb_backend_proto_rawDesc = "" +
 	"\n" +
-	"\x1ccore/backendpb/backend.proto\x12\x12pinfold.backend.v1\"\x11\n" +
+	"\x1ccore/backendpb/backend.proto\x12\x12pinfold.backend.v1\x1a\x1bcore/backendpb/values.proto\"\x11\n" +
 	"\x0fDescribeRequest\"U\n" +
 	"\x10DescribeResponse\x12A\n" +
 	"\vdescription\x18\x01 \x01(\v2\x1f.pinfold.backend.v1.DescriptionR\vdescription\"s\n" +
@@ -3491,118 +1729,7 @@ const file_core_backendpb_backend_proto_rawDesc = "" +
 	"\x06echoes\x18\x03 \x03(\fR\x06echoes\x12A\n" +
 	"\venforcement\x18\x04 \x01(\v2\x1f.pinfold.backend.v1.EnforcementR\venforcement\x12G\n" +
 	"\vconstraints\x18\x05 \x03(\v2%.pinfold.backend.v1.ConstraintFindingR\vconstraints\x12\x18\n" +
-	"\alisting\x18\x06 \x01(\tR\alisting\"\xbd\x03\n" +
-	"\x06Policy\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
-	"\tworkspace\x18\x02 \x01(\fR\tworkspace\x12>\n" +
-	"\n" +
-	"filesystem\x18\x03 \x01(\v2\x1e.pinfold.backend.v1.FilesystemR\n" +
-	"filesystem\x12;\n" +
-	"\anetwork\x18\x04 \x01(\v2!.pinfold.backend.v1.NetworkPolicyR\anetwork\x122\n" +
-	"\x04unix\x18\x05 \x01(\v2\x1e.pinfold.backend.v1.UnixPolicyR\x04unix\x12G\n" +
-	"\venvironment\x18\x06 \x01(\v2%.pinfold.backend.v1.EnvironmentPolicyR\venvironment\x122\n" +
-	"\x06limits\x18\a \x01(\v2\x1a.pinfold.backend.v1.LimitsR\x06limits\x12\x18\n" +
-	"\aconfine\x18\b \x01(\bR\aconfine\x12\x18\n" +
-	"\arequire\x18\t \x03(\tR\arequire\x12\x1f\n" +
-	"\vbest_effort\x18\n" +
-	" \x01(\bR\n" +
-	"bestEffort\"t\n" +
-	"\n" +
-	"Filesystem\x12\x1a\n" +
-	"\bconfined\x18\x01 \x01(\bR\bconfined\x12\x16\n" +
-	"\x06system\x18\x02 \x01(\bR\x06system\x122\n" +
-	"\x05rules\x18\x03 \x03(\v2\x1c.pinfold.backend.v1.PathRuleR\x05rules\"~\n" +
-	"\bPathRule\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\fR\x04path\x12\x16\n" +
-	"\x06access\x18\x02 \x01(\rR\x06access\x12\x12\n" +
-	"\x04deny\x18\x03 \x01(\bR\x04deny\x12\x1a\n" +
-	"\boptional\x18\x04 \x01(\bR\boptional\x12\x16\n" +
-	"\x06origin\x18\x05 \x01(\tR\x06origin\"r\n" +
-	"\rNetworkPolicy\x123\n" +
-	"\x04mode\x18\x01 \x01(\x0e2\x1f.pinfold.backend.v1.NetworkModeR\x04mode\x12\x18\n" +
-	"\aconnect\x18\x02 \x03(\rR\aconnect\x12\x12\n" +
-	"\x04bind\x18\x03 \x03(\rR\x04bind\"X\n" +
-	"\n" +
-	"UnixPolicy\x120\n" +
-	"\x04mode\x18\x01 \x01(\x0e2\x1c.pinfold.backend.v1.UnixModeR\x04mode\x12\x18\n" +
-	"\aconnect\x18\x02 \x03(\fR\aconnect\"H\n" +
-	"\x11EnvironmentPolicy\x12\x1f\n" +
-	"\vinherit_all\x18\x01 \x01(\bR\n" +
-	"inheritAll\x12\x12\n" +
-	"\x04pass\x18\x02 \x03(\tR\x04pass\"\x93\x01\n" +
-	"\x06Limits\x12\x1c\n" +
-	"\tprocesses\x18\x01 \x01(\x04R\tprocesses\x12\x16\n" +
-	"\x06memory\x18\x02 \x01(\x04R\x06memory\x12\x1d\n" +
-	"\n" +
-	"open_files\x18\x03 \x01(\x04R\topenFiles\x12\x1b\n" +
-	"\tfile_size\x18\x04 \x01(\x04R\bfileSize\x12\x17\n" +
-	"\ano_core\x18\x05 \x01(\bR\x06noCore\"<\n" +
-	"\fContribution\x12\x18\n" +
-	"\adialect\x18\x01 \x01(\tR\adialect\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"j\n" +
-	"\n" +
-	"Constraint\x126\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\".pinfold.backend.v1.ConstraintKindR\x04kind\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\fR\x04path\x12\x10\n" +
-	"\x03why\x18\x03 \x01(\tR\x03why\"\x99\x01\n" +
-	"\x11ConstraintFinding\x12>\n" +
-	"\n" +
-	"constraint\x18\x01 \x01(\v2\x1e.pinfold.backend.v1.ConstraintR\n" +
-	"constraint\x12\x1a\n" +
-	"\bhonoured\x18\x02 \x01(\bR\bhonoured\x12\x10\n" +
-	"\x03gap\x18\x03 \x01(\tR\x03gap\x12\x16\n" +
-	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"1\n" +
-	"\aWrapper\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\fR\x04path\x12\x12\n" +
-	"\x04args\x18\x02 \x03(\fR\x04args\"\x84\x03\n" +
-	"\x05Birth\x12\x16\n" +
-	"\x06cgroup\x18\x01 \x01(\x04R\x06cgroup\x12\x1e\n" +
-	"\n" +
-	"namespaces\x18\x02 \x01(\rR\n" +
-	"namespaces\x121\n" +
-	"\x06mounts\x18\x03 \x03(\v2\x19.pinfold.backend.v1.MountR\x06mounts\x129\n" +
-	"\x06limits\x18\x04 \x03(\v2!.pinfold.backend.v1.ResourceLimitR\x06limits\x12*\n" +
-	"\x11no_new_privileges\x18\x05 \x01(\bR\x0fnoNewPrivileges\x12?\n" +
-	"\blandlock\x18\x06 \x03(\v2#.pinfold.backend.v1.LandlockRulesetR\blandlock\x12;\n" +
-	"\aseccomp\x18\a \x03(\v2!.pinfold.backend.v1.SeccompFilterR\aseccomp\x12+\n" +
-	"\x11drop_capabilities\x18\b \x01(\x04R\x10dropCapabilities\"\x87\x01\n" +
-	"\x05Mount\x121\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x1d.pinfold.backend.v1.MountKindR\x04kind\x12\x16\n" +
-	"\x06source\x18\x02 \x01(\fR\x06source\x12\x16\n" +
-	"\x06target\x18\x03 \x01(\fR\x06target\x12\x1b\n" +
-	"\tread_only\x18\x04 \x01(\bR\breadOnly\"q\n" +
-	"\rResourceLimit\x128\n" +
-	"\bresource\x18\x01 \x01(\x0e2\x1c.pinfold.backend.v1.ResourceR\bresource\x12\x12\n" +
-	"\x04soft\x18\x02 \x01(\x04R\x04soft\x12\x12\n" +
-	"\x04hard\x18\x03 \x01(\x04R\x04hard\";\n" +
-	"\x0fLandlockRuleset\x12\x12\n" +
-	"\x04file\x18\x01 \x01(\x04R\x04file\x12\x14\n" +
-	"\x05flags\x18\x02 \x01(\rR\x05flags\")\n" +
-	"\rSeccompFilter\x12\x18\n" +
-	"\aprogram\x18\x01 \x01(\fR\aprogram\"\xec\x01\n" +
-	"\aFinding\x12\x1c\n" +
-	"\tdimension\x18\x01 \x01(\tR\tdimension\x12\x12\n" +
-	"\x04rule\x18\x02 \x01(\tR\x04rule\x12/\n" +
-	"\x05level\x18\x03 \x01(\x0e2\x19.pinfold.backend.v1.LevelR\x05level\x12\x1c\n" +
-	"\tmechanism\x18\x04 \x01(\tR\tmechanism\x12\x10\n" +
-	"\x03gap\x18\x05 \x01(\tR\x03gap\x12\x1a\n" +
-	"\bobserved\x18\x06 \x01(\tR\bobserved\x12\x1a\n" +
-	"\brequired\x18\a \x01(\tR\brequired\x12\x16\n" +
-	"\x06remedy\x18\b \x01(\tR\x06remedy\"}\n" +
-	"\vEnforcement\x12;\n" +
-	"\n" +
-	"dimensions\x18\x01 \x03(\v2\x1b.pinfold.backend.v1.FindingR\n" +
-	"dimensions\x121\n" +
-	"\x05rules\x18\x02 \x03(\v2\x1b.pinfold.backend.v1.FindingR\x05rules\"C\n" +
-	"\x05Owner\x12\x10\n" +
-	"\x03pid\x18\x01 \x01(\x05R\x03pid\x12\x14\n" +
-	"\x05start\x18\x02 \x01(\x04R\x05start\x12\x12\n" +
-	"\x04boot\x18\x03 \x01(\tR\x04boot\"f\n" +
-	"\x06Handle\x12\x18\n" +
-	"\asession\x18\x01 \x01(\tR\asession\x12\x18\n" +
-	"\atracker\x18\x02 \x01(\tR\atracker\x12\x14\n" +
-	"\x05state\x18\x03 \x01(\rR\x05state\x12\x12\n" +
-	"\x04data\x18\x04 \x01(\fR\x04data\"\xd5\x01\n" +
+	"\alisting\x18\x06 \x01(\tR\alisting\"\xd5\x01\n" +
 	"\vOpenRequest\x12+\n" +
 	"\x11required_features\x18\x01 \x03(\tR\x10requiredFeatures\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12/\n" +
@@ -3669,40 +1796,7 @@ const file_core_backendpb_backend_proto_rawDesc = "" +
 	"\x06remedy\x18\a \x01(\tR\x06remedy\x12\x14\n" +
 	"\x05cause\x18\b \x01(\tR\x05cause\x12?\n" +
 	"\vkill_report\x18\t \x01(\v2\x1e.pinfold.backend.v1.KillReportR\n" +
-	"killReport*\x8d\x01\n" +
-	"\vNetworkMode\x12\x1c\n" +
-	"\x18NETWORK_MODE_UNSPECIFIED\x10\x00\x12\x15\n" +
-	"\x11NETWORK_MODE_NONE\x10\x01\x12\x16\n" +
-	"\x12NETWORK_MODE_PORTS\x10\x02\x12\x14\n" +
-	"\x10NETWORK_MODE_ALL\x10\x03\x12\x1b\n" +
-	"\x17NETWORK_MODE_UNCONFINED\x10\x04*S\n" +
-	"\bUnixMode\x12\x19\n" +
-	"\x15UNIX_MODE_UNSPECIFIED\x10\x00\x12\x12\n" +
-	"\x0eUNIX_MODE_NONE\x10\x01\x12\x18\n" +
-	"\x14UNIX_MODE_UNCONFINED\x10\x02*u\n" +
-	"\x0eConstraintKind\x12\x1f\n" +
-	"\x1bCONSTRAINT_KIND_UNSPECIFIED\x10\x00\x12\"\n" +
-	"\x1eCONSTRAINT_KIND_NO_WRITE_BELOW\x10\x01\x12\x1e\n" +
-	"\x1aCONSTRAINT_KIND_NO_CONNECT\x10\x02*g\n" +
-	"\tMountKind\x12\x1a\n" +
-	"\x16MOUNT_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
-	"\x0fMOUNT_KIND_BIND\x10\x01\x12\x14\n" +
-	"\x10MOUNT_KIND_EMPTY\x10\x02\x12\x13\n" +
-	"\x0fMOUNT_KIND_PROC\x10\x03*\xae\x01\n" +
-	"\bResource\x12\x18\n" +
-	"\x14RESOURCE_UNSPECIFIED\x10\x00\x12\x11\n" +
-	"\rRESOURCE_CORE\x10\x01\x12\x10\n" +
-	"\fRESOURCE_CPU\x10\x02\x12\x16\n" +
-	"\x12RESOURCE_FILE_SIZE\x10\x03\x12\x17\n" +
-	"\x13RESOURCE_OPEN_FILES\x10\x04\x12\x16\n" +
-	"\x12RESOURCE_PROCESSES\x10\x05\x12\x1a\n" +
-	"\x16RESOURCE_ADDRESS_SPACE\x10\x06*o\n" +
-	"\x05Level\x12\x15\n" +
-	"\x11LEVEL_UNSPECIFIED\x10\x00\x12\x12\n" +
-	"\x0eLEVEL_ENFORCED\x10\x01\x12\x11\n" +
-	"\rLEVEL_PARTIAL\x10\x02\x12\x15\n" +
-	"\x11LEVEL_UNSUPPORTED\x10\x03\x12\x11\n" +
-	"\rLEVEL_SKIPPED\x10\x04*m\n" +
+	"killReport*m\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14OUTCOME_PROVED_EMPTY\x10\x01\x12\x1a\n" +
@@ -3735,147 +1829,113 @@ func file_core_backendpb_backend_proto_rawDescGZIP() []byte {
 	return file_core_backendpb_backend_proto_rawDescData
 }
 
-var file_core_backendpb_backend_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_core_backendpb_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_core_backendpb_backend_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_core_backendpb_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_core_backendpb_backend_proto_goTypes = []any{
-	(NetworkMode)(0),          // 0: pinfold.backend.v1.NetworkMode
-	(UnixMode)(0),             // 1: pinfold.backend.v1.UnixMode
-	(ConstraintKind)(0),       // 2: pinfold.backend.v1.ConstraintKind
-	(MountKind)(0),            // 3: pinfold.backend.v1.MountKind
-	(Resource)(0),             // 4: pinfold.backend.v1.Resource
-	(Level)(0),                // 5: pinfold.backend.v1.Level
-	(Outcome)(0),              // 6: pinfold.backend.v1.Outcome
-	(*DescribeRequest)(nil),   // 7: pinfold.backend.v1.DescribeRequest
-	(*DescribeResponse)(nil),  // 8: pinfold.backend.v1.DescribeResponse
-	(*Description)(nil),       // 9: pinfold.backend.v1.Description
-	(*ProbeRequest)(nil),      // 10: pinfold.backend.v1.ProbeRequest
-	(*ProbeResponse)(nil),     // 11: pinfold.backend.v1.ProbeResponse
-	(*Fact)(nil),              // 12: pinfold.backend.v1.Fact
-	(*PlanRequest)(nil),       // 13: pinfold.backend.v1.PlanRequest
-	(*PlanResponse)(nil),      // 14: pinfold.backend.v1.PlanResponse
-	(*Policy)(nil),            // 15: pinfold.backend.v1.Policy
-	(*Filesystem)(nil),        // 16: pinfold.backend.v1.Filesystem
-	(*PathRule)(nil),          // 17: pinfold.backend.v1.PathRule
-	(*NetworkPolicy)(nil),     // 18: pinfold.backend.v1.NetworkPolicy
-	(*UnixPolicy)(nil),        // 19: pinfold.backend.v1.UnixPolicy
-	(*EnvironmentPolicy)(nil), // 20: pinfold.backend.v1.EnvironmentPolicy
-	(*Limits)(nil),            // 21: pinfold.backend.v1.Limits
-	(*Contribution)(nil),      // 22: pinfold.backend.v1.Contribution
-	(*Constraint)(nil),        // 23: pinfold.backend.v1.Constraint
-	(*ConstraintFinding)(nil), // 24: pinfold.backend.v1.ConstraintFinding
-	(*Wrapper)(nil),           // 25: pinfold.backend.v1.Wrapper
-	(*Birth)(nil),             // 26: pinfold.backend.v1.Birth
-	(*Mount)(nil),             // 27: pinfold.backend.v1.Mount
-	(*ResourceLimit)(nil),     // 28: pinfold.backend.v1.ResourceLimit
-	(*LandlockRuleset)(nil),   // 29: pinfold.backend.v1.LandlockRuleset
-	(*SeccompFilter)(nil),     // 30: pinfold.backend.v1.SeccompFilter
-	(*Finding)(nil),           // 31: pinfold.backend.v1.Finding
-	(*Enforcement)(nil),       // 32: pinfold.backend.v1.Enforcement
-	(*Owner)(nil),             // 33: pinfold.backend.v1.Owner
-	(*Handle)(nil),            // 34: pinfold.backend.v1.Handle
-	(*OpenRequest)(nil),       // 35: pinfold.backend.v1.OpenRequest
-	(*OpenResponse)(nil),      // 36: pinfold.backend.v1.OpenResponse
-	(*VerifyRequest)(nil),     // 37: pinfold.backend.v1.VerifyRequest
-	(*VerifyResponse)(nil),    // 38: pinfold.backend.v1.VerifyResponse
-	(*ListRequest)(nil),       // 39: pinfold.backend.v1.ListRequest
-	(*ListResponse)(nil),      // 40: pinfold.backend.v1.ListResponse
-	(*Process)(nil),           // 41: pinfold.backend.v1.Process
-	(*KillRequest)(nil),       // 42: pinfold.backend.v1.KillRequest
-	(*KillResponse)(nil),      // 43: pinfold.backend.v1.KillResponse
-	(*CloseRequest)(nil),      // 44: pinfold.backend.v1.CloseRequest
-	(*CloseResponse)(nil),     // 45: pinfold.backend.v1.CloseResponse
-	(*KillReport)(nil),        // 46: pinfold.backend.v1.KillReport
-	(*SessionsRequest)(nil),   // 47: pinfold.backend.v1.SessionsRequest
-	(*SessionsResponse)(nil),  // 48: pinfold.backend.v1.SessionsResponse
-	(*SessionStatus)(nil),     // 49: pinfold.backend.v1.SessionStatus
-	(*SweepRequest)(nil),      // 50: pinfold.backend.v1.SweepRequest
-	(*SweepResponse)(nil),     // 51: pinfold.backend.v1.SweepResponse
-	(*SweepFailure)(nil),      // 52: pinfold.backend.v1.SweepFailure
-	(*ErrorDetail)(nil),       // 53: pinfold.backend.v1.ErrorDetail
+	(Outcome)(0),              // 0: pinfold.backend.v1.Outcome
+	(*DescribeRequest)(nil),   // 1: pinfold.backend.v1.DescribeRequest
+	(*DescribeResponse)(nil),  // 2: pinfold.backend.v1.DescribeResponse
+	(*Description)(nil),       // 3: pinfold.backend.v1.Description
+	(*ProbeRequest)(nil),      // 4: pinfold.backend.v1.ProbeRequest
+	(*ProbeResponse)(nil),     // 5: pinfold.backend.v1.ProbeResponse
+	(*Fact)(nil),              // 6: pinfold.backend.v1.Fact
+	(*PlanRequest)(nil),       // 7: pinfold.backend.v1.PlanRequest
+	(*PlanResponse)(nil),      // 8: pinfold.backend.v1.PlanResponse
+	(*OpenRequest)(nil),       // 9: pinfold.backend.v1.OpenRequest
+	(*OpenResponse)(nil),      // 10: pinfold.backend.v1.OpenResponse
+	(*VerifyRequest)(nil),     // 11: pinfold.backend.v1.VerifyRequest
+	(*VerifyResponse)(nil),    // 12: pinfold.backend.v1.VerifyResponse
+	(*ListRequest)(nil),       // 13: pinfold.backend.v1.ListRequest
+	(*ListResponse)(nil),      // 14: pinfold.backend.v1.ListResponse
+	(*Process)(nil),           // 15: pinfold.backend.v1.Process
+	(*KillRequest)(nil),       // 16: pinfold.backend.v1.KillRequest
+	(*KillResponse)(nil),      // 17: pinfold.backend.v1.KillResponse
+	(*CloseRequest)(nil),      // 18: pinfold.backend.v1.CloseRequest
+	(*CloseResponse)(nil),     // 19: pinfold.backend.v1.CloseResponse
+	(*KillReport)(nil),        // 20: pinfold.backend.v1.KillReport
+	(*SessionsRequest)(nil),   // 21: pinfold.backend.v1.SessionsRequest
+	(*SessionsResponse)(nil),  // 22: pinfold.backend.v1.SessionsResponse
+	(*SessionStatus)(nil),     // 23: pinfold.backend.v1.SessionStatus
+	(*SweepRequest)(nil),      // 24: pinfold.backend.v1.SweepRequest
+	(*SweepResponse)(nil),     // 25: pinfold.backend.v1.SweepResponse
+	(*SweepFailure)(nil),      // 26: pinfold.backend.v1.SweepFailure
+	(*ErrorDetail)(nil),       // 27: pinfold.backend.v1.ErrorDetail
+	(*Finding)(nil),           // 28: pinfold.backend.v1.Finding
+	(*Policy)(nil),            // 29: pinfold.backend.v1.Policy
+	(*Contribution)(nil),      // 30: pinfold.backend.v1.Contribution
+	(*Constraint)(nil),        // 31: pinfold.backend.v1.Constraint
+	(*Birth)(nil),             // 32: pinfold.backend.v1.Birth
+	(*Wrapper)(nil),           // 33: pinfold.backend.v1.Wrapper
+	(*Enforcement)(nil),       // 34: pinfold.backend.v1.Enforcement
+	(*ConstraintFinding)(nil), // 35: pinfold.backend.v1.ConstraintFinding
+	(*Owner)(nil),             // 36: pinfold.backend.v1.Owner
+	(*Limits)(nil),            // 37: pinfold.backend.v1.Limits
+	(*Handle)(nil),            // 38: pinfold.backend.v1.Handle
 }
 var file_core_backendpb_backend_proto_depIdxs = []int32{
-	9,  // 0: pinfold.backend.v1.DescribeResponse.description:type_name -> pinfold.backend.v1.Description
-	31, // 1: pinfold.backend.v1.ProbeResponse.findings:type_name -> pinfold.backend.v1.Finding
-	12, // 2: pinfold.backend.v1.ProbeResponse.facts:type_name -> pinfold.backend.v1.Fact
-	15, // 3: pinfold.backend.v1.PlanRequest.policy:type_name -> pinfold.backend.v1.Policy
-	22, // 4: pinfold.backend.v1.PlanRequest.contributions:type_name -> pinfold.backend.v1.Contribution
-	23, // 5: pinfold.backend.v1.PlanRequest.constraints:type_name -> pinfold.backend.v1.Constraint
-	26, // 6: pinfold.backend.v1.PlanResponse.birth:type_name -> pinfold.backend.v1.Birth
-	25, // 7: pinfold.backend.v1.PlanResponse.wrappers:type_name -> pinfold.backend.v1.Wrapper
-	32, // 8: pinfold.backend.v1.PlanResponse.enforcement:type_name -> pinfold.backend.v1.Enforcement
-	24, // 9: pinfold.backend.v1.PlanResponse.constraints:type_name -> pinfold.backend.v1.ConstraintFinding
-	16, // 10: pinfold.backend.v1.Policy.filesystem:type_name -> pinfold.backend.v1.Filesystem
-	18, // 11: pinfold.backend.v1.Policy.network:type_name -> pinfold.backend.v1.NetworkPolicy
-	19, // 12: pinfold.backend.v1.Policy.unix:type_name -> pinfold.backend.v1.UnixPolicy
-	20, // 13: pinfold.backend.v1.Policy.environment:type_name -> pinfold.backend.v1.EnvironmentPolicy
-	21, // 14: pinfold.backend.v1.Policy.limits:type_name -> pinfold.backend.v1.Limits
-	17, // 15: pinfold.backend.v1.Filesystem.rules:type_name -> pinfold.backend.v1.PathRule
-	0,  // 16: pinfold.backend.v1.NetworkPolicy.mode:type_name -> pinfold.backend.v1.NetworkMode
-	1,  // 17: pinfold.backend.v1.UnixPolicy.mode:type_name -> pinfold.backend.v1.UnixMode
-	2,  // 18: pinfold.backend.v1.Constraint.kind:type_name -> pinfold.backend.v1.ConstraintKind
-	23, // 19: pinfold.backend.v1.ConstraintFinding.constraint:type_name -> pinfold.backend.v1.Constraint
-	27, // 20: pinfold.backend.v1.Birth.mounts:type_name -> pinfold.backend.v1.Mount
-	28, // 21: pinfold.backend.v1.Birth.limits:type_name -> pinfold.backend.v1.ResourceLimit
-	29, // 22: pinfold.backend.v1.Birth.landlock:type_name -> pinfold.backend.v1.LandlockRuleset
-	30, // 23: pinfold.backend.v1.Birth.seccomp:type_name -> pinfold.backend.v1.SeccompFilter
-	3,  // 24: pinfold.backend.v1.Mount.kind:type_name -> pinfold.backend.v1.MountKind
-	4,  // 25: pinfold.backend.v1.ResourceLimit.resource:type_name -> pinfold.backend.v1.Resource
-	5,  // 26: pinfold.backend.v1.Finding.level:type_name -> pinfold.backend.v1.Level
-	31, // 27: pinfold.backend.v1.Enforcement.dimensions:type_name -> pinfold.backend.v1.Finding
-	31, // 28: pinfold.backend.v1.Enforcement.rules:type_name -> pinfold.backend.v1.Finding
-	33, // 29: pinfold.backend.v1.OpenRequest.owner:type_name -> pinfold.backend.v1.Owner
-	21, // 30: pinfold.backend.v1.OpenRequest.limits:type_name -> pinfold.backend.v1.Limits
-	34, // 31: pinfold.backend.v1.OpenResponse.handle:type_name -> pinfold.backend.v1.Handle
-	26, // 32: pinfold.backend.v1.OpenResponse.birth:type_name -> pinfold.backend.v1.Birth
-	22, // 33: pinfold.backend.v1.OpenResponse.contributions:type_name -> pinfold.backend.v1.Contribution
-	23, // 34: pinfold.backend.v1.OpenResponse.constraints:type_name -> pinfold.backend.v1.Constraint
-	32, // 35: pinfold.backend.v1.OpenResponse.enforcement:type_name -> pinfold.backend.v1.Enforcement
-	34, // 36: pinfold.backend.v1.VerifyRequest.handle:type_name -> pinfold.backend.v1.Handle
-	34, // 37: pinfold.backend.v1.ListRequest.handle:type_name -> pinfold.backend.v1.Handle
-	41, // 38: pinfold.backend.v1.ListResponse.processes:type_name -> pinfold.backend.v1.Process
-	34, // 39: pinfold.backend.v1.KillRequest.handle:type_name -> pinfold.backend.v1.Handle
-	46, // 40: pinfold.backend.v1.KillResponse.report:type_name -> pinfold.backend.v1.KillReport
-	34, // 41: pinfold.backend.v1.CloseRequest.handle:type_name -> pinfold.backend.v1.Handle
-	46, // 42: pinfold.backend.v1.CloseResponse.report:type_name -> pinfold.backend.v1.KillReport
-	6,  // 43: pinfold.backend.v1.KillReport.outcome:type_name -> pinfold.backend.v1.Outcome
-	41, // 44: pinfold.backend.v1.KillReport.processes:type_name -> pinfold.backend.v1.Process
-	41, // 45: pinfold.backend.v1.KillReport.survivors:type_name -> pinfold.backend.v1.Process
-	49, // 46: pinfold.backend.v1.SessionsResponse.sessions:type_name -> pinfold.backend.v1.SessionStatus
-	34, // 47: pinfold.backend.v1.SessionStatus.handle:type_name -> pinfold.backend.v1.Handle
-	33, // 48: pinfold.backend.v1.SessionStatus.owner:type_name -> pinfold.backend.v1.Owner
-	49, // 49: pinfold.backend.v1.SweepResponse.closed:type_name -> pinfold.backend.v1.SessionStatus
-	52, // 50: pinfold.backend.v1.SweepResponse.failed:type_name -> pinfold.backend.v1.SweepFailure
-	49, // 51: pinfold.backend.v1.SweepFailure.session:type_name -> pinfold.backend.v1.SessionStatus
-	46, // 52: pinfold.backend.v1.ErrorDetail.kill_report:type_name -> pinfold.backend.v1.KillReport
-	7,  // 53: pinfold.backend.v1.Confiner.Describe:input_type -> pinfold.backend.v1.DescribeRequest
-	10, // 54: pinfold.backend.v1.Confiner.Probe:input_type -> pinfold.backend.v1.ProbeRequest
-	13, // 55: pinfold.backend.v1.Confiner.Plan:input_type -> pinfold.backend.v1.PlanRequest
-	7,  // 56: pinfold.backend.v1.Tracker.Describe:input_type -> pinfold.backend.v1.DescribeRequest
-	10, // 57: pinfold.backend.v1.Tracker.Probe:input_type -> pinfold.backend.v1.ProbeRequest
-	35, // 58: pinfold.backend.v1.Tracker.Open:input_type -> pinfold.backend.v1.OpenRequest
-	37, // 59: pinfold.backend.v1.Tracker.Verify:input_type -> pinfold.backend.v1.VerifyRequest
-	39, // 60: pinfold.backend.v1.Tracker.List:input_type -> pinfold.backend.v1.ListRequest
-	42, // 61: pinfold.backend.v1.Tracker.Kill:input_type -> pinfold.backend.v1.KillRequest
-	44, // 62: pinfold.backend.v1.Tracker.Close:input_type -> pinfold.backend.v1.CloseRequest
-	47, // 63: pinfold.backend.v1.Tracker.Sessions:input_type -> pinfold.backend.v1.SessionsRequest
-	50, // 64: pinfold.backend.v1.Tracker.Sweep:input_type -> pinfold.backend.v1.SweepRequest
-	8,  // 65: pinfold.backend.v1.Confiner.Describe:output_type -> pinfold.backend.v1.DescribeResponse
-	11, // 66: pinfold.backend.v1.Confiner.Probe:output_type -> pinfold.backend.v1.ProbeResponse
-	14, // 67: pinfold.backend.v1.Confiner.Plan:output_type -> pinfold.backend.v1.PlanResponse
-	8,  // 68: pinfold.backend.v1.Tracker.Describe:output_type -> pinfold.backend.v1.DescribeResponse
-	11, // 69: pinfold.backend.v1.Tracker.Probe:output_type -> pinfold.backend.v1.ProbeResponse
-	36, // 70: pinfold.backend.v1.Tracker.Open:output_type -> pinfold.backend.v1.OpenResponse
-	38, // 71: pinfold.backend.v1.Tracker.Verify:output_type -> pinfold.backend.v1.VerifyResponse
-	40, // 72: pinfold.backend.v1.Tracker.List:output_type -> pinfold.backend.v1.ListResponse
-	43, // 73: pinfold.backend.v1.Tracker.Kill:output_type -> pinfold.backend.v1.KillResponse
-	45, // 74: pinfold.backend.v1.Tracker.Close:output_type -> pinfold.backend.v1.CloseResponse
-	48, // 75: pinfold.backend.v1.Tracker.Sessions:output_type -> pinfold.backend.v1.SessionsResponse
-	51, // 76: pinfold.backend.v1.Tracker.Sweep:output_type -> pinfold.backend.v1.SweepResponse
-	65, // [65:77] is the sub-list for method output_type
-	53, // [53:65] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	3,  // 0: pinfold.backend.v1.DescribeResponse.description:type_name -> pinfold.backend.v1.Description
+	28, // 1: pinfold.backend.v1.ProbeResponse.findings:type_name -> pinfold.backend.v1.Finding
+	6,  // 2: pinfold.backend.v1.ProbeResponse.facts:type_name -> pinfold.backend.v1.Fact
+	29, // 3: pinfold.backend.v1.PlanRequest.policy:type_name -> pinfold.backend.v1.Policy
+	30, // 4: pinfold.backend.v1.PlanRequest.contributions:type_name -> pinfold.backend.v1.Contribution
+	31, // 5: pinfold.backend.v1.PlanRequest.constraints:type_name -> pinfold.backend.v1.Constraint
+	32, // 6: pinfold.backend.v1.PlanResponse.birth:type_name -> pinfold.backend.v1.Birth
+	33, // 7: pinfold.backend.v1.PlanResponse.wrappers:type_name -> pinfold.backend.v1.Wrapper
+	34, // 8: pinfold.backend.v1.PlanResponse.enforcement:type_name -> pinfold.backend.v1.Enforcement
+	35, // 9: pinfold.backend.v1.PlanResponse.constraints:type_name -> pinfold.backend.v1.ConstraintFinding
+	36, // 10: pinfold.backend.v1.OpenRequest.owner:type_name -> pinfold.backend.v1.Owner
+	37, // 11: pinfold.backend.v1.OpenRequest.limits:type_name -> pinfold.backend.v1.Limits
+	38, // 12: pinfold.backend.v1.OpenResponse.handle:type_name -> pinfold.backend.v1.Handle
+	32, // 13: pinfold.backend.v1.OpenResponse.birth:type_name -> pinfold.backend.v1.Birth
+	30, // 14: pinfold.backend.v1.OpenResponse.contributions:type_name -> pinfold.backend.v1.Contribution
+	31, // 15: pinfold.backend.v1.OpenResponse.constraints:type_name -> pinfold.backend.v1.Constraint
+	34, // 16: pinfold.backend.v1.OpenResponse.enforcement:type_name -> pinfold.backend.v1.Enforcement
+	38, // 17: pinfold.backend.v1.VerifyRequest.handle:type_name -> pinfold.backend.v1.Handle
+	38, // 18: pinfold.backend.v1.ListRequest.handle:type_name -> pinfold.backend.v1.Handle
+	15, // 19: pinfold.backend.v1.ListResponse.processes:type_name -> pinfold.backend.v1.Process
+	38, // 20: pinfold.backend.v1.KillRequest.handle:type_name -> pinfold.backend.v1.Handle
+	20, // 21: pinfold.backend.v1.KillResponse.report:type_name -> pinfold.backend.v1.KillReport
+	38, // 22: pinfold.backend.v1.CloseRequest.handle:type_name -> pinfold.backend.v1.Handle
+	20, // 23: pinfold.backend.v1.CloseResponse.report:type_name -> pinfold.backend.v1.KillReport
+	0,  // 24: pinfold.backend.v1.KillReport.outcome:type_name -> pinfold.backend.v1.Outcome
+	15, // 25: pinfold.backend.v1.KillReport.processes:type_name -> pinfold.backend.v1.Process
+	15, // 26: pinfold.backend.v1.KillReport.survivors:type_name -> pinfold.backend.v1.Process
+	23, // 27: pinfold.backend.v1.SessionsResponse.sessions:type_name -> pinfold.backend.v1.SessionStatus
+	38, // 28: pinfold.backend.v1.SessionStatus.handle:type_name -> pinfold.backend.v1.Handle
+	36, // 29: pinfold.backend.v1.SessionStatus.owner:type_name -> pinfold.backend.v1.Owner
+	23, // 30: pinfold.backend.v1.SweepResponse.closed:type_name -> pinfold.backend.v1.SessionStatus
+	26, // 31: pinfold.backend.v1.SweepResponse.failed:type_name -> pinfold.backend.v1.SweepFailure
+	23, // 32: pinfold.backend.v1.SweepFailure.session:type_name -> pinfold.backend.v1.SessionStatus
+	20, // 33: pinfold.backend.v1.ErrorDetail.kill_report:type_name -> pinfold.backend.v1.KillReport
+	1,  // 34: pinfold.backend.v1.Confiner.Describe:input_type -> pinfold.backend.v1.DescribeRequest
+	4,  // 35: pinfold.backend.v1.Confiner.Probe:input_type -> pinfold.backend.v1.ProbeRequest
+	7,  // 36: pinfold.backend.v1.Confiner.Plan:input_type -> pinfold.backend.v1.PlanRequest
+	1,  // 37: pinfold.backend.v1.Tracker.Describe:input_type -> pinfold.backend.v1.DescribeRequest
+	4,  // 38: pinfold.backend.v1.Tracker.Probe:input_type -> pinfold.backend.v1.ProbeRequest
+	9,  // 39: pinfold.backend.v1.Tracker.Open:input_type -> pinfold.backend.v1.OpenRequest
+	11, // 40: pinfold.backend.v1.Tracker.Verify:input_type -> pinfold.backend.v1.VerifyRequest
+	13, // 41: pinfold.backend.v1.Tracker.List:input_type -> pinfold.backend.v1.ListRequest
+	16, // 42: pinfold.backend.v1.Tracker.Kill:input_type -> pinfold.backend.v1.KillRequest
+	18, // 43: pinfold.backend.v1.Tracker.Close:input_type -> pinfold.backend.v1.CloseRequest
+	21, // 44: pinfold.backend.v1.Tracker.Sessions:input_type -> pinfold.backend.v1.SessionsRequest
+	24, // 45: pinfold.backend.v1.Tracker.Sweep:input_type -> pinfold.backend.v1.SweepRequest
+	2,  // 46: pinfold.backend.v1.Confiner.Describe:output_type -> pinfold.backend.v1.DescribeResponse
+	5,  // 47: pinfold.backend.v1.Confiner.Probe:output_type -> pinfold.backend.v1.ProbeResponse
+	8,  // 48: pinfold.backend.v1.Confiner.Plan:output_type -> pinfold.backend.v1.PlanResponse
+	2,  // 49: pinfold.backend.v1.Tracker.Describe:output_type -> pinfold.backend.v1.DescribeResponse
+	5,  // 50: pinfold.backend.v1.Tracker.Probe:output_type -> pinfold.backend.v1.ProbeResponse
+	10, // 51: pinfold.backend.v1.Tracker.Open:output_type -> pinfold.backend.v1.OpenResponse
+	12, // 52: pinfold.backend.v1.Tracker.Verify:output_type -> pinfold.backend.v1.VerifyResponse
+	14, // 53: pinfold.backend.v1.Tracker.List:output_type -> pinfold.backend.v1.ListResponse
+	17, // 54: pinfold.backend.v1.Tracker.Kill:output_type -> pinfold.backend.v1.KillResponse
+	19, // 55: pinfold.backend.v1.Tracker.Close:output_type -> pinfold.backend.v1.CloseResponse
+	22, // 56: pinfold.backend.v1.Tracker.Sessions:output_type -> pinfold.backend.v1.SessionsResponse
+	25, // 57: pinfold.backend.v1.Tracker.Sweep:output_type -> pinfold.backend.v1.SweepResponse
+	46, // [46:58] is the sub-list for method output_type
+	34, // [34:46] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_core_backendpb_backend_proto_init() }
@@ -3883,13 +1943,14 @@ func file_core_backendpb_backend_proto_init() {
 	if File_core_backendpb_backend_proto != nil {
 		return
 	}
+	file_core_backendpb_values_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_core_backendpb_backend_proto_rawDesc), len(file_core_backendpb_backend_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   47,
+			NumEnums:      1,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -1,4 +1,5 @@
-// The contract between a Pinfold host and its backends, major version 1.
+// The contract between a Pinfold host and its backends, major version 1: this file
+// has the calls, values.proto what they are about.
 //
 // A backend is a program that a host starts. It serves a Confiner, a Tracker, or
 // both, on a unix socket, and never starts the commands that it is about.
