@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"reflect"
 	"sync"
 	"syscall"
 	"time"
@@ -49,15 +50,22 @@ func newServer(b Backends, files wire.FileSender) *server {
 	return s
 }
 
+// backends returns what is served, a value that is both confiner and tracker
+// once.
 func (s *server) backends() []core.Backend {
 	var list []core.Backend
 	if s.confiner != nil {
 		list = append(list, s.confiner.backend)
 	}
-	if s.tracker != nil {
+	if s.tracker != nil && !(len(list) == 1 && same(list[0], s.tracker.backend)) {
 		list = append(list, s.tracker.backend)
 	}
 	return list
+}
+
+// same compares values of any type, also of those for which == panics.
+func same(a, b any) bool {
+	return reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
 func (s *server) newGRPC(options []grpc.ServerOption) *grpc.Server {

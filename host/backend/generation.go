@@ -185,8 +185,17 @@ func (g *generation) follow() {
 	g.died()
 }
 
-// dead reports whether the process is dead.
-func (g *generation) dead() bool { return g.alive.Err() != nil }
+// dead reports whether the process is dead. follow may not have run yet.
+func (g *generation) dead() bool {
+	select {
+	case <-g.line.Done():
+	case <-g.proc.exited:
+	case <-g.alive.Done():
+	default:
+		return false
+	}
+	return true
+}
 
 // explain adds to the error of a start how the process ended.
 func (g *generation) explain(err error) error {
