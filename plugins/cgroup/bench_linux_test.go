@@ -2,7 +2,7 @@ package cgroup
 
 import (
 	"fmt"
-	"os/exec"
+	"os"
 	"testing"
 
 	"github.com/pinfold/pinfold/core"
@@ -77,16 +77,23 @@ func BenchmarkEnd(b *testing.B) {
 				tr := tracker(b, way.option)
 				for b.Loop() {
 					b.StopTimer()
+					// Who is killed is a zombie until init has taken note, and has
+					// its pid as long.
+					until(b, "init has reaped the last ones", func() bool {
+						entries, err := os.ReadDir("/proc")
+						return err == nil && len(entries) < 16000
+					})
 					o, err := tr.Open(ctx, request(b))
 					if err != nil {
 						b.Fatal(err)
 					}
-					p := startMany(b, o, n)
+					p := start(b, o, "many", fmt.Sprint(n-1))
 					b.StartTimer()
 					report, err := way.end(tr, ctx, o.Handle)
 					b.StopTimer()
 					if err != nil || report.Killed != n {
-						b.Fatalf("%+v, %v", report, err)
+						tr.Close(ctx, o.Handle)
+						b.Fatalf("killed %d of %d: %v", report.Killed, n, err)
 					}
 					p.Wait()
 					o.Birth.Close()
@@ -96,11 +103,6 @@ func BenchmarkEnd(b *testing.B) {
 			})
 		}
 	}
-}
-
-func startMany(b *testing.B, o *core.Opened, n int) *exec.Cmd {
-	p := start(b, o, "many", fmt.Sprint(n-1))
-	return p.Cmd
 }
 
 // BenchmarkSessions lists what one process has open.

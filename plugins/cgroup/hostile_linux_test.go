@@ -231,14 +231,20 @@ func makeZombies(n int) {
 	pause()
 }
 
-// many leaves n children.
+// many leaves n children, or as many as it may have: a fork that is refused is
+// tried again for a while.
 //
 //go:nosplit
 //go:norace
 func many(n int) {
-	for i := 0; i < n; i++ {
-		if fork() == 0 {
+	for i, tries := 0, 0; i < n && tries < 1000; {
+		switch pid := fork(); {
+		case pid == 0:
 			pause()
+		case int(pid) > 0:
+			i++
+		default:
+			tries++
 		}
 	}
 	ready()
