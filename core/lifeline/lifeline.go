@@ -16,6 +16,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 )
 
 // EnvKey is the environment variable in which a host tells the backend which
@@ -25,8 +26,11 @@ const EnvKey = "PINFOLD_LIFELINE"
 const idSize = 8
 
 // maxUntaken is how many files may have arrived without being asked for, as
-// happens when a call is given up. A peer that sends more is broken.
+// happens when a call is given up. A peer that sends more within untakenTime,
+// which is longer than any call takes, is broken; older ones are closed.
 const maxUntaken = 1024
+
+const untakenTime = 2 * time.Minute
 
 // ErrClosed is the error of every operation after the other side is gone.
 var ErrClosed = errors.New("lifeline: the other side is gone")
@@ -41,9 +45,15 @@ type Conn struct {
 	lastID  uint64
 
 	mu      sync.Mutex
-	arrived map[uint64]*os.File
+	arrived map[uint64]arrival
 	changed chan struct{} // closed and replaced whenever arrived changes
 	err     error         // why reading ended; set before done is closed
+}
+
+// arrival is a file that nobody has taken yet.
+type arrival struct {
+	file *os.File
+	at   time.Time
 }
 
 // New returns a Conn over the socket and takes it over.
@@ -61,7 +71,7 @@ func New(socket *os.File) (*Conn, error) {
 	conn := &Conn{
 		socket:  unixConn,
 		done:    make(chan struct{}),
-		arrived: map[uint64]*os.File{},
+		arrived: map[uint64]arrival{},
 		changed: make(chan struct{}),
 	}
 	go conn.receive()
@@ -102,7 +112,7 @@ func (c *Conn) Send(f *os.File) (uint64, error) {
 func (c *Conn) Take(ctx context.Context, id uint64) (*os.File, error) {
 	for {
 		c.mu.Lock()
-		f, changed := c.arrived[id], c.changed
+		f, changed := c.arrived[id].file, c.changed
 		delete(c.arrived, id)
 		c.mu.Unlock()
 		if f != nil {
@@ -133,10 +143,10 @@ func (c *Conn) receive() {
 	c.socket.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, f := range c.arrived {
-		f.Close()
-		delete(c.arrived, id)
+	for _, a := range c.arrived {
+		a.file.Close()
 	}
+	clear(c.arrived)
 	c.err = err
 	close(c.done)
 }
@@ -157,7 +167,7 @@ func (c *Conn) receiveAll() error {
 			err = fmt.Errorf("lifeline: a message of %d bytes with %d files", n, len(files))
 		}
 		if err == nil {
-			err = c.keep(binary.LittleEndian.Uint64(message), files[0])
+			err = c.keep(binary.LittleEndian.Uint64(message), files[0], time.Now())
 		}
 		if err != nil {
 			for _, f := range files {
@@ -168,19 +178,25 @@ func (c *Conn) receiveAll() error {
 	}
 }
 
-func (c *Conn) keep(id uint64, f *os.File) error {
+func (c *Conn) keep(id uint64, f *os.File, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if id == 0 {
 		return errors.New("lifeline: a file without an id")
 	}
-	if c.arrived[id] != nil {
+	for id, a := range c.arrived {
+		if now.Sub(a.at) >= untakenTime {
+			a.file.Close()
+			delete(c.arrived, id)
+		}
+	}
+	if c.arrived[id].file != nil {
 		return fmt.Errorf("lifeline: file %d arrived twice", id)
 	}
 	if len(c.arrived) >= maxUntaken {
 		return fmt.Errorf("lifeline: %d files arrived that nobody asked for", maxUntaken)
 	}
-	c.arrived[id] = f
+	c.arrived[id] = arrival{f, now}
 	close(c.changed)
 	c.changed = make(chan struct{})
 	return nil

@@ -310,6 +310,27 @@ func TestBrokenPeers(t *testing.T) {
 	}
 }
 
+// The files of calls that were given up do not add up.
+func TestOldFilesAreClosed(t *testing.T) {
+	host, _ := pair(t)
+	begin := time.Now()
+	old, fresh := temporary(t), temporary(t)
+	for id, step := range []struct {
+		file  *os.File
+		after time.Duration
+	}{{old, 0}, {fresh, untakenTime - 1}, {temporary(t), untakenTime}} {
+		if err := host.keep(uint64(id+1), step.file, begin.Add(step.after)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := old.Stat(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("an old file is still open: %v", err)
+	}
+	if got, err := host.Take(bounded(t), 2); err != nil || got != fresh {
+		t.Errorf("a fresh file is gone: %v", err)
+	}
+}
+
 func TestManyAtOnce(t *testing.T) {
 	host, backend := pair(t)
 	var all sync.WaitGroup
