@@ -20,12 +20,12 @@ import (
 type backendFlags struct{ Confiner, Tracker string }
 
 func (f *backendFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.Confiner, "confiner", "", "use another confiner: `NAME or PATH`")
+	cmd.Flags().StringVar(&f.Confiner, "confiner", "", "use another confiner: `NAME|PATH`")
 	f.addTracker(cmd)
 }
 
 func (f *backendFlags) addTracker(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.Tracker, "tracker", "", "use another tracker: `NAME or PATH`")
+	cmd.Flags().StringVar(&f.Tracker, "tracker", "", "use another tracker: `NAME|PATH`")
 }
 
 // newHost returns a host that takes the standard backends from this very program.

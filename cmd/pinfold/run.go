@@ -33,20 +33,20 @@ current directory, or in the workspace if that is elsewhere.
 
 Without flags it may read the system, read, write and execute in the workspace,
 write a temporary directory of its own ($TMPDIR), and reach no network. Relative
-paths in flags are below the current directory.`,
-		Example: `  pinfold run -- make test
-  pinfold run --preset read-only -- grep -r TODO .
-  pinfold run --net all --write ~/.npm -- npm ci
-  pinfold run --connect 443 --env GITHUB_TOKEN -- gh pr list
-  pinfold run --policy build.toml --timeout 10m --report report.json -- ./build.sh
+paths in flags are below the current directory.
 
-Exit status
+Exit status:
   the command's own     the command ended by itself
   128 + n               signal n ended the command
   124                   --timeout: the time was up, and everything was killed
   125                   pinfold failed: bad flags, a policy that cannot be enforced,
                         or a report that could not be written
   126, 127              the command cannot be executed, or does not exist`,
+		Example: `  pinfold run -- make test
+  pinfold run --preset read-only -- grep -r TODO .
+  pinfold run --net all --write ~/.npm -- npm ci
+  pinfold run --connect 443 --env GITHUB_TOKEN -- gh pr list
+  pinfold run --policy build.toml --timeout 10m --report report.json -- ./build.sh`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args); err != nil {
@@ -65,7 +65,7 @@ Exit status
 	flags.StringArrayVar(&f.Write, "write", nil, "grant reading and writing `PATH` and below")
 	flags.StringArrayVar(&f.Exec, "exec", nil, "grant reading and executing `PATH` and below")
 	flags.StringArrayVar(&f.Deny, "deny", nil, "deny `PATH` and below, whatever grants it")
-	flags.StringVar(&f.Net, "net", "", "open the network, or close it: `all or none`")
+	flags.StringVar(&f.Net, "net", "", "open or close the network: `none|all`")
 	flags.StringArrayVar(&f.Connect, "connect", nil, "grant connecting to TCP `PORT` of any host, and nothing else (repeatable)")
 	flags.StringArrayVar(&f.Bind, "bind", nil, "grant listening on TCP `PORT`, 0 for any free one (repeatable)")
 	flags.StringArrayVar(&f.Env, "env", nil, "pass or set an environment variable: `NAME[=VALUE]` (repeatable)")

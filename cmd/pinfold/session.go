@@ -54,6 +54,7 @@ func run(f *runFlags, args []string) error {
 	out := &outcome{}
 	failure := out.attend(f, s, relay, args)
 	end, err := s.Close(context.Background())
+	err = errors.Join(err, h.Close())
 	relay.Close()
 	out.Report = end
 	if err != nil {
@@ -90,12 +91,13 @@ func (out *outcome) attend(f *runFlags, s *host.Session, relay *job.Relay, args 
 	cmd := s.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Dir = startDir(s.Policy().Workspace)
+	relay.Launch()
+	defer relay.Detach()
 	if err := cmd.Start(); err != nil {
 		out.ExitStatus, err = unstarted(cmd, s.Policy(), err)
 		return err
 	}
 	relay.Attach(cmd.Process)
-	defer relay.Detach()
 	if f.Timeout == 0 {
 		err := cmd.Wait()
 		out.ExitStatus, err = ended(err)

@@ -212,6 +212,9 @@ Exit status: 1 if something could not be removed.`,
 					return err
 				}
 				if asJSON {
+					if report.Closed == nil {
+						report.Closed = []core.SessionStatus{}
+					}
 					err = writeJSON(cmd, report)
 				} else {
 					_, err = fmt.Fprintf(cmd.OutOrStdout(), "ended %s of dead owners, killed %s\n",

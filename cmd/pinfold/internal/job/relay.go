@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -37,12 +38,15 @@ type Relay struct {
 	ended    chan struct{}
 	closing  sync.Once
 
-	mu      sync.Mutex
-	command *os.Process // nil unless it runs
-	group   int         // the process group that the command would have made for itself
-	stopped bool        // the command is, as far as is known
-	held    int         // the group that had the terminal when pinfold stopped, if the command's, or 0
-	front   bool        // pinfold has been in the foreground of the terminal
+	mu        sync.Mutex
+	launching bool             // the command may run, or not
+	early     []syscall.Signal // what came meanwhile
+	command   *os.Process      // nil unless it runs
+	group     int              // the process group that the command would have made for itself
+	done      bool             // the command has been
+	stopped   bool             // the command is, as far as is known
+	held      int              // the group that had the terminal when pinfold stopped, if the command's, or 0
+	front     bool             // pinfold has been in the foreground of the terminal
 }
 
 // NewRelay begins to receive signals. The context that it returns ends with a
@@ -59,6 +63,7 @@ func NewRelay(ctx context.Context) (*Relay, context.Context) {
 		signals: make(chan os.Signal, 16), stops: make(chan os.Signal, 16),
 		cancel: cancel, terminal: openTerminal(), ended: make(chan struct{}),
 	}
+	r.front = r.terminal.foreground() == syscall.Getpgrp()
 	for _, sig := range ending {
 		if !signal.Ignored(sig) {
 			signal.Notify(r.signals, sig)
@@ -66,30 +71,39 @@ func NewRelay(ctx context.Context) (*Relay, context.Context) {
 	}
 	// Caught, so that a write to a closed pipe is an error and not the end.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	r.watchStops()
 	go r.receive()
 	return r, ctx
+}
+
+// Launch says that the command is about to be started. What comes until Attach is
+// kept for it.
+func (r *Relay) Launch() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.launching = true
 }
 
 // Attach makes the signals the command's, and pinfold stop and continue with it.
 func (r *Relay) Attach(command *os.Process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.command, r.group = command, command.Pid
-	r.front = r.terminal.foreground() == syscall.Getpgrp()
-	r.watchStops()
+	r.command, r.group, r.launching = command, command.Pid, false
+	for _, sig := range r.early {
+		r.pass(sig)
+	}
+	r.early = nil
 	r.follow()
 }
 
-// Detach ends what Attach began, for a command that has exited. Until Close,
+// Detach ends what Launch and Attach began, for a command that has exited or was
+// not started. Until Close,
 // signals are received and have no effect, so that nothing disturbs the end of
 // the session.
 func (r *Relay) Detach() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.command != nil {
-		r.command = nil
-		r.unwatchStops()
-	}
+	r.command, r.launching, r.done = nil, false, true
 }
 
 // Close gives the terminal back to pinfold's group if a process group that is
@@ -104,7 +118,7 @@ func (r *Relay) Close() {
 		}
 		r.mu.Unlock()
 		signal.Stop(r.signals)
-		signal.Stop(r.stops)
+		r.unwatchStops()
 		close(r.ended)
 		r.cancel(nil)
 		r.terminal.close()
@@ -127,10 +141,22 @@ func (r *Relay) receive() {
 func (r *Relay) handle(sig syscall.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.command == nil {
+	switch {
+	case r.command != nil:
+		r.pass(sig)
+	case r.done:
+	case r.launching:
+		r.early = append(r.early, sig)
+	case sig == syscall.SIGCHLD || sig == syscall.SIGCONT:
+	case slices.Contains(stopping, os.Signal(sig)):
+		r.stop(sig)
+	default:
 		r.cancel(SignalError{sig})
-		return
 	}
+}
+
+// pass does for the command what a signal to pinfold asks for.
+func (r *Relay) pass(sig syscall.Signal) {
 	switch sig {
 	case syscall.SIGCHLD:
 		r.follow()

@@ -20,6 +20,9 @@ type Relay struct{}
 // NewRelay returns a relay and ctx itself.
 func NewRelay(ctx context.Context) (*Relay, context.Context) { return &Relay{}, ctx }
 
+// Launch does nothing.
+func (*Relay) Launch() {}
+
 // Attach does nothing.
 func (*Relay) Attach(*os.Process) {}
 
