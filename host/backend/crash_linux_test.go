@@ -61,6 +61,25 @@ func TestDeathBetweenCalls(t *testing.T) {
 	}
 }
 
+func TestDeathsAreTold(t *testing.T) {
+	s := supervise(t, self(t, ""))
+	if err := unix.Kill(backendPID(t, s), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Deaths():
+	case <-bounded(t).Done():
+		t.Fatal("the death was not told")
+	}
+	backendPID(t, s)
+	s.Close()
+	select {
+	case <-s.Deaths():
+		t.Error("an orderly end was told as a death")
+	default:
+	}
+}
+
 func TestHang(t *testing.T) {
 	s := supervise(t, self(t, ""))
 	s.limits.kill = 100 * time.Millisecond
