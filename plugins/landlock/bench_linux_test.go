@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pinfold/pinfold/core"
 )
 
@@ -15,7 +17,7 @@ func BenchmarkPlan(b *testing.B) {
 	m, err := observeMachine()
 	must(b, err)
 	user, root := unprivileged(*m), *m
-	root.overridesModes = true
+	root.capabilities |= 1 << unix.CAP_DAC_OVERRIDE
 	b.Run("user", func(b *testing.B) { benchmarkPlan(b, confinerOn(user)) })
 	b.Run("root", func(b *testing.B) { benchmarkPlan(b, confinerOn(&root)) })
 }

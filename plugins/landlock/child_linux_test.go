@@ -52,6 +52,7 @@ type birthData struct {
 	Mounts    []core.Mount
 	EmptyFile string
 	Limits    []core.ResourceLimit
+	Drop      uint64
 	NNP       bool
 	Filters   []core.SeccompFilter
 	Argv, Env []string
@@ -65,6 +66,8 @@ type command struct {
 	dir   string
 	stdin []byte
 	uid   uint32
+	// ambient are capabilities that the command is to have if uid is not 0.
+	ambient []uintptr
 }
 
 // result is how a command ended.
@@ -80,6 +83,7 @@ func launch(t *testing.T, c command) result {
 	if c.plan != nil {
 		b := &c.plan.Birth
 		data.Rulesets, data.Limits, data.NNP, data.Filters = len(b.Landlock), b.Limits, b.NoNewPrivileges, b.Seccomp
+		data.Drop = b.DropCapabilities
 		data.Mount, data.Mounts = b.Namespaces&core.NamespaceMount != 0, b.Mounts
 		data.EmptyFile = filepath.Join(t.TempDir(), "empty")
 		if err := os.WriteFile(data.EmptyFile, nil, 0); err != nil {
@@ -100,7 +104,7 @@ func launch(t *testing.T, c command) result {
 	cmd.Env = append(os.Environ(), stageVariable+"="+stageBirth, birthVariable+"="+string(text))
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, bytes.NewReader(c.stdin), &stdout, &stderr
 	if c.uid != 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}, AmbientCaps: c.ambient}
 	}
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -128,6 +132,9 @@ func applyAndExec() error {
 		if err := unix.Setrlimit(kernel[l.Resource], &unix.Rlimit{Cur: l.Soft, Max: l.Hard}); err != nil {
 			return fmt.Errorf("setrlimit: %w", err)
 		}
+	}
+	if err := dropCapabilities(data.Drop); err != nil {
+		return err
 	}
 	if data.NNP {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -252,7 +259,7 @@ func confinerOn(m *machine) *Confiner { return &Confiner{known: m} }
 
 // unprivileged returns m as a user without capabilities sees it.
 func unprivileged(m machine) *machine {
-	m.mounter, m.overridesModes, m.readsMemoryMaps, m.kernelMemory, m.raisesLimits = false, false, false, false, false
+	m.mounter, m.capabilities = false, 0
 	return &m
 }
 

@@ -10,7 +10,7 @@ import (
 
 // A denial takes accesses away from the grants that it meets.
 type denial struct {
-	rule   int // index in the policy's rules, -1 for one of our own
+	rule   int // index in the policy's rules
 	words  string
 	access core.Access
 	// places are where the denied object is, under every mount point that shows
@@ -45,10 +45,6 @@ func (b *builder) settleDenials(rules []core.PathRule) error {
 			return err
 		}
 	}
-	if b.hidesKernelMemory() {
-		own := &denial{rule: -1, words: "the kernel's memory is never granted", access: core.Read}
-		return b.settleDenial(own, kernelMemory)
-	}
 	return nil
 }
 
@@ -58,7 +54,7 @@ func (b *builder) settleDenial(d *denial, path string) error {
 		return err
 	}
 	d.found, d.places = o, []string{place}
-	if d.rule >= 0 && place != path {
+	if place != path {
 		d.words += " (" + pathText(place) + ")"
 	}
 	if o != nil && !o.device {
@@ -133,7 +129,7 @@ func (b *builder) absentDenial(d *denial, f core.Finding, cut core.Access) core.
 	f.Mechanism = ""
 	f.Remedy = "create it beforehand, or grant what is beside it instead of the directory above"
 	switch {
-	case d.rule < 0, b.policy.Filesystem.Rules[d.rule].Optional:
+	case b.policy.Filesystem.Rules[d.rule].Optional:
 		f.Level = core.Skipped
 		f.Gap = "does not exist; if it is created under a grant, the grant counts"
 	case cut&core.Write != 0:

@@ -19,6 +19,8 @@ type design struct {
 	// handled is what the ruleset handles, and so denies but for its rules. The
 	// zero value means that there is no ruleset.
 	handled rights
+	// drop is the set of capabilities that the command loses.
+	drop uint64
 	// filter is nil if nothing is to be filtered or no filter can be installed.
 	filter *seccomp.Options
 	// ports: TCP is granted by port.
@@ -40,7 +42,7 @@ var (
 )
 
 func newDesign(m *machine, p *core.Policy) *design {
-	d := &design{machine: m, policy: p}
+	d := &design{machine: m, policy: p, drop: dropped(p)}
 	d.ports = p.Network.Mode == core.NetworkPorts && d.supports(tcpPorts)
 	d.unixPaths = p.Unix.Mode == core.UnixNone && len(p.Unix.Connect) > 0 && d.supports(pathUnix)
 	d.handled = d.handledRights()
@@ -87,7 +89,7 @@ func (d *design) handledRights() rights {
 // or with the mounts of another namespace, so both are closed with the filesystem.
 func (d *design) filterOptions() *seccomp.Options {
 	p := d.policy
-	if d.machine.filter != nil || !p.Confines() && !d.asksAny(core.Tracing, core.Terminal, core.Privileges) {
+	if d.machine.filter != nil || !p.Confines() && !d.asksAny(core.Signals, core.Tracing, core.Terminal, core.Privileges) {
 		return nil
 	}
 	o := &seccomp.Options{
@@ -98,6 +100,9 @@ func (d *design) filterOptions() *seccomp.Options {
 	}
 	if p.Unix.Mode != core.UnixNone || d.unixPaths {
 		o.Unix = seccomp.UnixOpen
+	}
+	if !d.asksAny(core.Signals) {
+		o.Leave |= seccomp.GroupLimits
 	}
 	if !d.asksAny(core.Tracing) {
 		o.Leave |= seccomp.GroupTracing
@@ -157,9 +162,4 @@ func (d *design) mechanism(landlock, filter bool) string {
 		text += "seccomp"
 	}
 	return text
-}
-
-// hidesKernelMemory reports whether /proc/kcore is to be left out of the grants.
-func (d *design) hidesKernelMemory() bool {
-	return d.machine.kernelMemory && d.handles(wholeFS)
 }

@@ -49,8 +49,12 @@
 //
 // # Root
 //
-// A process with root's capabilities passes checks that protect others. /etc is
-// then granted by a list of names instead of whole, since permission bits protect
-// nothing (system.go); /proc/kcore is hidden by a mount; and what remains open, such
-// as the environment of other processes on newer kernels, is in the report.
+// A process with root's capabilities passes checks that protect others. A policy
+// that confines files or processes therefore leaves it but a few (capabilities.go),
+// with which it can still work on files and as other users. Some of the others pass
+// Landlock itself: with CAP_PERFMON newer kernels show the environment of every
+// process, with CAP_SYS_RAWIO all memory, in /proc/kcore.
+//
+// The few that it keeps pass the permission bits of files, so that /etc is granted
+// by a list of names instead of whole (system.go).
 package landlock

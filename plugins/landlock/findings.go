@@ -141,24 +141,25 @@ func signalsFinding(d *design) core.Finding {
 	if !d.handles(signalScope) {
 		return d.lacksLandlock(core.Unsupported, signalScope, "processes outside the session can be signalled")
 	}
-	return d.partial(true, false,
-		"prlimit(2) can set a limit of CPU time on a process of the same user, which then dies of it", "")
+	if !d.filtered(seccomp.GroupLimits) {
+		f := d.lacksFilter(core.Partial, "prlimit(2) can set a limit of CPU time on a process of the same user, which then dies of it")
+		f.Mechanism = d.mechanism(true, false)
+		return f
+	}
+	f := d.enforced(true, true)
+	f.Gap = "processes of the same user can be slowed down, by their priority and by the processors that they may use"
+	return f
 }
 
 func tracingFinding(d *design) core.Finding {
 	const files = "the memory, environment and descriptors of other processes of the user can be read below /proc"
 	switch {
-	case d.machine.kernelMemory && !(d.hidesKernelMemory() && d.machine.mounter):
-		return d.partial(true, true, "the kernel's memory, and so that of every process, can be read from "+kernelMemory,
-			"confine the filesystem and do not grant /proc, or run without CAP_SYS_RAWIO")
-	case d.domain() && d.machine.readsMemoryMaps:
-		return d.partial(true, true, "with CAP_PERFMON or CAP_SYS_ADMIN the environment and the memory map of other processes can be read below /proc, past Landlock (seen on Linux 6.18)",
-			"run without these capabilities, as a normal user")
-	case d.domain() && d.filtered(seccomp.GroupTracing):
-		return d.enforced(true, true)
 	case d.domain():
-		// Landlock's hook is on ptrace_may_access, through which all of these go.
-		return d.enforced(true, false)
+		// Landlock's hook is on ptrace_may_access, through which all of these go. Two
+		// capabilities pass it: with CAP_PERFMON mm_access lets through what /proc
+		// shows of another's memory (kernel/fork.c; Linux 6.12 does not do so, 6.18
+		// does), and with CAP_SYS_RAWIO /proc/kcore shows all memory. They are dropped.
+		return d.withoutCapabilities(d.enforced(true, d.filtered(seccomp.GroupTracing)))
 	case d.filtered(seccomp.GroupTracing):
 		f := d.lacksLandlock(core.Partial, wholeFS, files)
 		f.Mechanism = d.mechanism(false, true)
@@ -179,7 +180,11 @@ func privilegesFinding(d *design) core.Finding {
 		seccomp.GroupIPC | seccomp.GroupIOUring
 	switch {
 	case d.filtered(all):
-		return d.enforced(d.policy.Filesystem.Confined, true)
+		f := d.withoutCapabilities(d.enforced(d.policy.Filesystem.Confined, true))
+		if kept := keptText(^d.left()); kept != "" {
+			f.Gap = "the command keeps " + kept
+		}
+		return f
 	case d.handles(wholeFS):
 		f := d.lacksFilter(core.Partial, "mounts cannot be changed; namespaces, keyrings, System V IPC and the kernel's administrative calls are open")
 		f.Mechanism = d.mechanism(true, false) + ", no_new_privs"

@@ -2,7 +2,11 @@
 
 package landlock
 
-import "github.com/pinfold/pinfold/core"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/pinfold/pinfold/core"
+)
 
 // fsFinding answers for a dimension of the filesystem when there is nothing to
 // enforce it, or nothing to enforce; ok reports whether it did.
@@ -19,10 +23,6 @@ func fsFinding(d *design, gap string) (f core.Finding, ok bool) {
 func fsReadFinding(d *design) core.Finding {
 	if f, ok := fsFinding(d, "every file of the user can be read"); ok {
 		return f
-	}
-	if d.hidesKernelMemory() && !d.machine.mounter {
-		return d.partial(true, false, "the kernel's memory, with what it holds of every file, can be read from "+kernelMemory+" where /proc is granted",
-			"run without CAP_SYS_RAWIO")
 	}
 	return d.enforced(true, false)
 }
@@ -56,8 +56,12 @@ func fsMetadataFinding(d *design) core.Finding {
 	if !d.policy.Filesystem.Confined {
 		return notAsked("the policy does not confine the filesystem", "confine it, and grant what is needed")
 	}
+	whose := "the user's own files"
+	if d.has(unix.CAP_FOWNER, unix.CAP_CHOWN) {
+		whose = "all files"
+	}
 	return core.Finding{Level: core.Unsupported,
-		Gap:      "modes, owners, times and extended attributes of the user's own files can be changed, and files be looked for by name (chmod, chown, utimensat, setxattr, stat)",
+		Gap:      "modes, owners, times and extended attributes of " + whose + " can be changed, and files be looked for by name (chmod, chown, utimensat, setxattr, stat)",
 		Observed: d.machine.observedLandlock(),
 		Required: "a Landlock right for metadata, which no kernel has yet"}
 }

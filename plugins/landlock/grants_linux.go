@@ -47,9 +47,7 @@ func (b *builder) addFilesystem(plan *core.Plan) error {
 	}
 	// A denial is judged by the grants that it cuts into.
 	for _, d := range b.denials {
-		if f := b.finishDenial(d); d.rule >= 0 {
-			byRule[d.rule] = f
-		}
+		byRule[d.rule] = b.finishDenial(d)
 	}
 	plan.Birth.Mounts = b.denialMounts()
 	if len(plan.Birth.Mounts) > 0 {
@@ -62,7 +60,7 @@ func (b *builder) addFilesystem(plan *core.Plan) error {
 func (b *builder) addSystemPath(s systemPath) (core.Finding, error) {
 	rule := core.PathRule{Path: s.path, Access: s.access, Optional: true}
 	words := "system: " + ruleText(rule)
-	if s.path == etc && b.machine.overridesModes {
+	if s.path == etc && b.overridesModes() {
 		return b.addEtcNames(rule, words)
 	}
 	f, err := b.addGrant(rule, words)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pinfold/pinfold/core"
 )
 
@@ -16,7 +18,7 @@ const noCore = 1
 
 // processLimits returns the resource limits that a process is born with, and the
 // finding, nil if the policy asks for none of this backend's.
-func processLimits(m *machine, l core.LimitsPolicy) ([]core.ResourceLimit, *core.Finding) {
+func (d *design) processLimits(l core.LimitsPolicy) ([]core.ResourceLimit, *core.Finding) {
 	var limits []core.ResourceLimit
 	add := func(r core.Resource, n uint64) {
 		limits = append(limits, core.ResourceLimit{Resource: r, Soft: n, Hard: n})
@@ -35,11 +37,11 @@ func processLimits(m *machine, l core.LimitsPolicy) ([]core.ResourceLimit, *core
 	}
 	f := &core.Finding{Dimension: core.Limits, Level: core.Enforced, Mechanism: "resource limits of each process"}
 	switch {
-	case m.raisesLimits:
+	case d.has(unix.CAP_SYS_RESOURCE):
 		f.Level = core.Partial
 		f.Gap = "a process with CAP_SYS_RESOURCE can raise its own limits"
-		f.Remedy = "run as a user without that capability"
-	case l.NoCore && m.pipesCore():
+		f.Remedy = "use a policy that confines, or run as a user without that capability"
+	case l.NoCore && d.machine.pipesCore():
 		f.Level = core.Partial
 		f.Gap = "core dumps go to a program here, and a process that sets its own limit to 0 has them again"
 		f.Remedy = "set the sysctl kernel.core_pattern to a file name"

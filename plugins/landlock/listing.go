@@ -11,7 +11,7 @@ import (
 )
 
 // listPlan writes the plan in the words of the kernel: the ruleset's attributes
-// and rules, the mounts and the limits. rules are the lines of the ruleset's rules,
+// and rules, the mounts, the limits and the privileges. rules are the lines of the ruleset's rules,
 // in any order.
 func listPlan(d *design, birth *core.Birth, rules []string) string {
 	var b strings.Builder
@@ -33,6 +33,9 @@ func listPlan(d *design, birth *core.Birth, rules []string) string {
 	}
 	for _, l := range birth.Limits {
 		fmt.Fprintf(&b, "limit %s: %d\n", resourceNames[l.Resource], l.Hard)
+	}
+	if birth.DropCapabilities != 0 {
+		fmt.Fprintf(&b, "capabilities kept: %s\n", keptText(birth.DropCapabilities))
 	}
 	if birth.NoNewPrivileges {
 		b.WriteString("no_new_privs\n")

@@ -11,7 +11,7 @@ import (
 )
 
 // A machine is what the confiner found out about the system and about the
-// privileges of its own process, which are those that the command will have.
+// privileges of its own process, which the host has as well.
 type machine struct {
 	// release is the kernel's ("6.18.44").
 	release string
@@ -28,20 +28,10 @@ type machine struct {
 
 	// mounter: the process has CAP_SYS_ADMIN in its user namespace.
 	mounter bool
-	// overridesModes: permission bits of files do not protect them from the process
-	// (CAP_DAC_OVERRIDE or CAP_DAC_READ_SEARCH).
-	overridesModes bool
-	// readsMemoryMaps: the process has CAP_PERFMON or CAP_SYS_ADMIN in the initial
-	// user namespace, on a kernel that with these lets what /proc shows of another
-	// process's memory be read whatever Landlock says (mm_access in kernel/fork.c
-	// asks perfmon_capable). Linux 6.12 does not do so, 6.18 does.
-	readsMemoryMaps bool
-	// kernelMemory: there is a /proc/kcore, and the process may read it.
-	kernelMemory bool
+	// capabilities is the permitted set, of which a policy leaves the command some.
+	capabilities uint64
 	// pipesCore tells whether core dumps go to a program, at the time of the call.
 	pipesCore func() bool
-	// raisesLimits: the process has CAP_SYS_RESOURCE, which lifts resource limits.
-	raisesLimits bool
 }
 
 // landlockState says whether the kernel has Landlock and if not, why.

@@ -84,8 +84,7 @@ func observeSeccomp() error {
 	return nil
 }
 
-// observeCapabilities reads the effective capabilities. The child is born with
-// the same ones.
+// observeCapabilities reads the capabilities that this process has.
 func (m *machine) observeCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -95,29 +94,9 @@ func (m *machine) observeCapabilities() error {
 	effective := func(capability int) bool {
 		return data[capability/32].Effective&(1<<(capability%32)) != 0
 	}
+	m.capabilities = uint64(data[1].Permitted)<<32 | uint64(data[0].Permitted)
 	m.mounter = effective(unix.CAP_SYS_ADMIN) && mountsAllowed()
-	m.overridesModes = effective(unix.CAP_DAC_OVERRIDE) || effective(unix.CAP_DAC_READ_SEARCH)
-	initial := initialUserNamespace()
-	m.readsMemoryMaps = initial && m.kernelAtLeast(6, 13) && (effective(unix.CAP_PERFMON) || effective(unix.CAP_SYS_ADMIN))
-	m.kernelMemory = initial && effective(unix.CAP_SYS_RAWIO) && showsKernelMemory()
-	m.raisesLimits = effective(unix.CAP_SYS_RESOURCE)
 	return nil
-}
-
-// showsKernelMemory reports whether the file is the kernel's own: container engines
-// mount something harmless over it.
-func showsKernelMemory() bool {
-	var fs unix.Statfs_t
-	return unix.Statfs(kernelMemory, &fs) == nil && fs.Type == unix.PROC_SUPER_MAGIC
-}
-
-// kernelAtLeast compares the kernel's release. One that cannot be read counts as new.
-func (m *machine) kernelAtLeast(major, minor int) bool {
-	var haveMajor, haveMinor int
-	if n, _ := fmt.Sscanf(m.release, "%d.%d", &haveMajor, &haveMinor); n != 2 {
-		return true
-	}
-	return haveMajor > major || haveMajor == major && haveMinor >= minor
 }
 
 // mountsAllowed reports whether mounting is refused by none of those that may be
@@ -129,14 +108,6 @@ func mountsAllowed() bool {
 	const noSuchFlag = 1
 	return unix.Unshare(unix.CLONE_NEWNS|noSuchFlag) == unix.EINVAL &&
 		unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_SHARED, "") == unix.EINVAL
-}
-
-// initialUserNamespace reports whether this may be the initial user namespace, in
-// which every id is mapped to itself (user_namespaces(7)). Capabilities elsewhere
-// do not count for the machine as a whole.
-func initialUserNamespace() bool {
-	text, err := os.ReadFile("/proc/self/uid_map")
-	return err != nil || strings.Join(strings.Fields(string(text)), " ") == "0 0 4294967295"
 }
 
 // probeError is for a question that the kernel did not answer.

@@ -46,9 +46,10 @@ func (c *Confiner) Probe(ctx context.Context) (*core.Capability, error) {
 		return nil, err
 	}
 	everything := core.WorkspaceWrite("/")
-	findings := newDesign(m, &everything).findings()
+	d := newDesign(m, &everything)
+	findings := d.findings()
 	limits := core.LimitsPolicy{OpenFiles: 1, FileSize: 1, NoCore: true}
-	_, f := processLimits(m, limits)
+	_, f := d.processLimits(limits)
 	findings = append(findings, *f)
 	return &core.Capability{Findings: findings, Facts: append(m.facts(), m.versionFacts()...)}, nil
 }
@@ -92,7 +93,7 @@ func (b *builder) build(req *core.PlanRequest) (*core.Plan, error) {
 	plan := &core.Plan{}
 	p := b.policy
 	plan.Enforcement.Dimensions = b.findings()
-	if limits, f := processLimits(b.machine, p.Limits); f != nil {
+	if limits, f := b.processLimits(p.Limits); f != nil {
 		plan.Birth.Limits = limits
 		plan.Enforcement.Dimensions = append(plan.Enforcement.Dimensions, *f)
 	}
@@ -123,7 +124,8 @@ func (b *builder) build(req *core.PlanRequest) (*core.Plan, error) {
 		}
 		plan.Birth.Seccomp = []core.SeccompFilter{{Program: slices.Clone(filter.program)}}
 	}
-	plan.Birth.NoNewPrivileges = b.domain() || b.filter != nil || p.Asks(core.Privileges)
+	plan.Birth.DropCapabilities = b.drop
+	plan.Birth.NoNewPrivileges = b.drop != 0 || b.domain() || b.filter != nil || p.Asks(core.Privileges)
 	plan.Listing = listPlan(b.design, &plan.Birth, b.lines) + filter.listing
 	return plan, nil
 }

@@ -85,7 +85,7 @@ var systemPaths = []systemPath{
 func (s systemPath) granted(d *design) bool {
 	switch s.when {
 	case modesProtect:
-		return !d.machine.overridesModes
+		return !d.overridesModes()
 	case withNetwork:
 		return d.policy.Network.Mode != core.NetworkNone
 	}
@@ -126,11 +126,6 @@ var etcNames = []string{
 	"rpm", "dpkg", "apt/sources.list", "apt/sources.list.d", "apt/apt.conf.d", "apt/preferences.d", "apt/trusted.gpg.d", "apt/keyrings",
 	"dnf", "yum.conf", "yum.repos.d", "pacman.conf", "pacman.d", "apk", "fonts", "X11", "xdg", "gtk-2.0", "gtk-3.0", "gtk-4.0",
 	"ImageMagick-6", "ImageMagick-7", "groff", "ghostscript", "papersize.d", "dconf", "glvnd", "vulkan", "OpenCL", "drirc",
-	"libnl", "libnl-3", "libblockdev", "selinux", "sysctl.conf", "sysctl.d", "security/limits.conf", "security/limits.d",
+	"libnl", "libnl-3", "libblockdev", "selinux", "sysctl.conf", "sysctl.d", "security/limits.conf", "security/limits.d", "pam.d",
 	"init.d", "rc.d", "logrotate.conf", "logrotate.d", "update-motd.d", "nix/nix.conf", "NIXOS", "guix",
 }
-
-// kernelMemory is a file that shows the memory of the kernel, and so of every
-// process, to whoever has CAP_SYS_RAWIO (open_kcore in fs/proc/kcore.c). A grant
-// of /proc is not meant to give it.
-const kernelMemory = "/proc/kcore"

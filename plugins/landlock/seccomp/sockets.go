@@ -19,6 +19,7 @@ var (
 	ipprotoTCP   = constant{"IPPROTO_TCP", 6}
 	ipprotoMPTCP = constant{"IPPROTO_MPTCP", 262}
 	netlinkRoute = constant{"NETLINK_ROUTE", 0}
+	netlinkAudit = constant{"NETLINK_AUDIT", 9}
 
 	msgFastopen = constant{"MSG_FASTOPEN", 0x20000000}
 
@@ -68,6 +69,9 @@ func socketCallRules(o Options) []rule {
 	if o.Unix == UnixOpen {
 		add(allow, domain(afUnix))
 	}
+	// Programs that change users give up unless the kernel says that it was built
+	// without audit.
+	add(eprotonosupport, domain(afNetlink), protocol(netlinkAudit))
 	switch o.Network {
 	case NetworkTCP:
 		// Programs that try MPTCP first take this for a kernel without it.

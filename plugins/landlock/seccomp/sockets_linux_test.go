@@ -54,6 +54,8 @@ var socketCases = []struct {
 	{"packet by type", "socket", unix.AF_INET, unix.SOCK_PACKET, 0, "EACCES EACCES EACCES EACCES EACCES EACCES = ="},
 	{"packet", "socket", unix.AF_PACKET, unix.SOCK_RAW, 0, "EACCES EACCES EACCES EACCES EACCES EACCES = ="},
 	{"netlink route", "socket", unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE, "EACCES EACCES EACCES EACCES = = = ="},
+	{"netlink audit", "socket", unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT,
+		"EPROTONOSUPPORT EPROTONOSUPPORT EPROTONOSUPPORT EPROTONOSUPPORT EPROTONOSUPPORT EPROTONOSUPPORT = ="},
 	{"netlink generic", "socket", unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC, "EACCES EACCES EACCES EACCES EACCES EACCES = ="},
 	{"vsock", "socket", unix.AF_VSOCK, unix.SOCK_STREAM, 0, "EACCES EACCES EACCES EACCES EACCES EACCES = ="},
 	{"alg", "socket", unix.AF_ALG, unix.SOCK_SEQPACKET, 0, "EACCES EACCES EACCES EACCES EACCES EACCES = ="},
