@@ -74,8 +74,8 @@ func check(p *core.Policy, e *core.Enforcement) error {
 // enforcement puts together what the backends and the host itself enforce. A
 // dimension that was asked for and that nobody answers is unsupported.
 func enforcement(p *core.Policy, opened *core.Opened, plan *core.Plan) core.Enforcement {
-	answers := core.Enforcement{Dimensions: slices.Concat(
-		Findings(), opened.Enforcement.Dimensions, plan.Enforcement.Dimensions)}
+	answers := core.Enforcement{Dimensions: JoinFindings(slices.Concat(
+		Findings(), opened.Enforcement.Dimensions, plan.Enforcement.Dimensions))}
 	e := core.Enforcement{Rules: slices.Concat(opened.Enforcement.Rules, plan.Enforcement.Rules)}
 	for _, d := range core.Dimensions() {
 		if !p.Asks(d) {

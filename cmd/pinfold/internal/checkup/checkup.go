@@ -16,8 +16,7 @@ type Result struct {
 	Platform string `json:"platform"`
 	// Backends are those that answered.
 	Backends []Backend `json:"backends"`
-	// Findings are in the order of core.Dimensions. A dimension that two backends
-	// are about has two.
+	// Findings are in the order of core.Dimensions, one for each dimension.
 	Findings []core.Finding `json:"findings"`
 	// Problems are what kept a backend from answering.
 	Problems []string `json:"problems"`
@@ -57,11 +56,7 @@ func (r *Result) Add(description *core.Description, c *core.Capability) {
 	if description != nil {
 		r.Backends = append(r.Backends, Backend{*description, c.Facts})
 	}
-	r.Findings = append(r.Findings, c.Findings...)
-	order := core.Dimensions()
-	slices.SortStableFunc(r.Findings, func(a, b core.Finding) int {
-		return slices.Index(order, a.Dimension) - slices.Index(order, b.Dimension)
-	})
+	r.Findings = host.JoinFindings(append(r.Findings, c.Findings...))
 }
 
 // Trouble notes that something could not be found out.
