@@ -183,6 +183,14 @@ var operations = map[string]func([]string) error{
 		}
 		return err
 	},
+	"affinity": func(a []string) error {
+		var set unix.CPUSet
+		if err := unix.SchedGetaffinity(number(a[0]), &set); err != nil {
+			return err
+		}
+		return unix.SchedSetaffinity(number(a[0]), &set)
+	},
+	"nice":    func(a []string) error { return unix.Setpriority(unix.PRIO_PROCESS, number(a[0]), 1) },
 	"unshare": func(a []string) error { return unix.Unshare(number(a[0])) },
 	"mount":   func(a []string) error { return unix.Mount("tmpfs", a[0], "tmpfs", 0, "") },
 	"umount":  func(a []string) error { return unix.Unmount(a[0], unix.MNT_DETACH) },

@@ -73,6 +73,8 @@ func TestOtherProcesses(t *testing.T) {
 		{"read /proc/self/environ", "ok", "ok", "ok"},
 		{"vmread {pid}", "ok", "EPERM", "EPERM"},
 		{"prlimit {pid}", "ok", "EPERM", "EPERM"},
+		{"affinity {pid}", "ok", "ok", "ok"}, // the gap of the dimension signals, as is the next
+		{"nice {pid}", "ok", "ok", "ok"},
 		{"ptrace {pid}", "ok", "EPERM", "EPERM"},
 	}
 	m, err := observeMachine()
