@@ -147,7 +147,7 @@ func signalsFinding(d *design) core.Finding {
 		return f
 	}
 	f := d.enforced(true, true)
-	f.Gap = "processes of the same user can be slowed down, by their priority and by the processors that they may use"
+	f.Gap = "processes of the same user can be slowed down, by their priority and by the processors that they may use, unless they have capabilities that the command lacks"
 	return f
 }
 
