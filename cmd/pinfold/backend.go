@@ -20,9 +20,9 @@ func newBackend() *cobra.Command {
 		Long: `Serve one of the backends that are part of this program to the host application
 that started it. A person has no use for that: see "pinfold backend describe".
 
-This program's backends: ` + embeddedNames() + ".",
+P` + embeddedNames()[1:] + ".",
 		Example: "  pinfold backend describe landlock\n  pinfold backend describe ./my-backend --json",
-		Args:    cobra.ExactArgs(1),
+		Args:    one("backend"),
 		// A backend that is there has been served before the command line is read.
 		RunE: func(_ *cobra.Command, args []string) error { return &exit{statusUsage, noBackend(args[0])} },
 	}
@@ -43,7 +43,7 @@ func newDescribe() *cobra.Command {
 		Use:                   "describe [--json] [--probe] NAME|PATH",
 		Short:                 "Start a backend and show what it says of itself",
 		Example:               "  pinfold backend describe cgroup --probe\n  pinfold backend describe ./my-backend --json",
-		Args:                  cobra.ExactArgs(1),
+		Args:                  one("backend"),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, services, err := describe(cmd.Context(), args[0], probe)

@@ -102,3 +102,13 @@ func newVersion() *cobra.Command {
 		},
 	}
 }
+
+// one wants exactly one argument, the name of something.
+func one(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 1 && args[0] != "" {
+			return nil
+		}
+		return fmt.Errorf("name one %s, not %d", what, len(args))
+	}
+}

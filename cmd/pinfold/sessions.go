@@ -133,7 +133,7 @@ func newKill() *cobra.Command {
 sessions shows it, or the beginning of one: at least 8 characters that no other
 session's id begins with.`,
 		Example:               "  pinfold kill 019a2c64-5f0e-7c3b-a0f1-6f1c7d1f4a11",
-		Args:                  cobra.ExactArgs(1),
+		Args:                  one("session"),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withTracker(backends, func(h *host.Host) error {

@@ -89,10 +89,10 @@ func here(f core.Finding) string {
 func (v *Verdict) text(b *strings.Builder, style Style) {
 	b.WriteString("\n")
 	if v.Runs {
-		b.WriteString(style(core.Enforced, "pinfold run works here") + ": all that the preset " + v.Preset + " requires is enforced.\n")
+		b.WriteString(style(core.Enforced, "pinfold run works here") + ": all that " + v.Preset + " requires is enforced.\n")
 		return
 	}
-	b.WriteString(style(core.Unsupported, "pinfold run refuses") + " the preset " + v.Preset + " here:\n")
+	b.WriteString(style(core.Unsupported, "pinfold run refuses") + " " + v.Preset + " here:\n")
 	if len(v.Missing) == 0 {
 		paragraph(b, "  ", v.Problem)
 	}
