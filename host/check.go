@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/host/backend"
 )
 
 // An UnenforcedError says what a policy requires and this machine does not
@@ -49,9 +50,14 @@ func describeFinding(f core.Finding) string {
 
 // check refuses a session that lacks something its policy requires.
 func check(p *core.Policy, e *core.Enforcement) error {
-	if p.BestEffort {
-		return nil
+	if missing := unenforced(p, e); len(missing) > 0 && !p.BestEffort {
+		return &UnenforcedError{Findings: missing}
 	}
+	return nil
+}
+
+// unenforced returns what of a policy's requirements does not hold.
+func unenforced(p *core.Policy, e *core.Enforcement) []core.Finding {
 	var missing []core.Finding
 	for _, f := range e.Dimensions {
 		if f.Level != core.Enforced && p.Requires(f.Dimension) {
@@ -59,73 +65,14 @@ func check(p *core.Policy, e *core.Enforcement) error {
 		}
 	}
 	for _, f := range e.Rules {
-		// A rule that holds in part is told of in the report; one that does not
-		// hold at all was asked for in vain.
-		if f.Level == core.Unsupported {
+		// A rule that holds in part is told of in the report, and one that had
+		// nothing to apply to has granted nothing. One that does not hold at all
+		// was asked for in vain.
+		if f.Level != core.Enforced && f.Level != core.Partial && f.Level != core.Skipped {
 			missing = append(missing, f)
 		}
 	}
-	if len(missing) > 0 {
-		return &UnenforcedError{Findings: missing}
-	}
-	return nil
-}
-
-// enforcement puts together what the backends and the host itself enforce. A
-// dimension that was asked for and that nobody answers is unsupported.
-func enforcement(p *core.Policy, opened *core.Opened, plan *core.Plan) core.Enforcement {
-	answers := core.Enforcement{Dimensions: JoinFindings(slices.Concat(
-		Findings(), opened.Enforcement.Dimensions, plan.Enforcement.Dimensions))}
-	e := core.Enforcement{Rules: slices.Concat(opened.Enforcement.Rules, plan.Enforcement.Rules)}
-	for _, d := range core.Dimensions() {
-		if !p.Asks(d) {
-			continue
-		}
-		finding := core.Finding{Dimension: d, Level: core.Unsupported, Gap: "no backend answers for it"}
-		if answer := answers.Dimension(d); answer != nil {
-			finding = *answer
-		}
-		if d == core.Cleanup {
-			finding = withConstraints(finding, opened.Constraints, plan.Constraints)
-		}
-		e.Dimensions = append(e.Dimensions, finding)
-	}
-	return e
-}
-
-// Findings returns what a host enforces by itself, on every machine.
-func Findings() []core.Finding {
-	return []core.Finding{
-		{Dimension: core.Environment, Level: core.Enforced, Mechanism: "the host passes what the policy lists"},
-		{Dimension: core.Descriptors, Level: core.Enforced, Mechanism: "the host closes all that were not given"},
-	}
-}
-
-// withConstraints lowers the finding on clean-up if the confiner does not
-// guarantee what the tracker needs.
-func withConstraints(f core.Finding, asked []core.Constraint, answers []core.ConstraintFinding) core.Finding {
-	var open, remedies []string
-	for i, constraint := range asked {
-		if i < len(answers) && answers[i].Honoured {
-			continue
-		}
-		if !slices.Contains(open, constraint.Why) {
-			open = append(open, constraint.Why)
-		}
-		if i < len(answers) && answers[i].Remedy != "" && !slices.Contains(remedies, answers[i].Remedy) {
-			remedies = append(remedies, answers[i].Remedy)
-		}
-	}
-	if len(open) == 0 || f.Level != core.Enforced {
-		return f
-	}
-	f.Level = core.Partial
-	f.Gap = "a hostile process can leave the session: " + strings.Join(open, "; ")
-	f.Remedy = strings.Join(remedies, "; ")
-	if f.Remedy == "" {
-		f.Remedy = "use a preset that confines"
-	}
-	return f
+	return missing
 }
 
 // complete refuses a plan that lost a contribution or did not answer a
@@ -152,18 +99,34 @@ func complete(request *core.PlanRequest, plan *core.Plan) error {
 }
 
 // allowWrappers refuses programs that neither belong to the confiner's package
-// nor were allowed by the application.
+// nor were allowed by the application, and those that another user could replace.
 func (h *Host) allowWrappers(wrappers []core.Wrapper) error {
 	for _, w := range wrappers {
-		own := filepath.Dir(w.Path) == filepath.Dir(h.confiner.Program().Path)
-		if filepath.IsAbs(w.Path) && filepath.Clean(w.Path) == w.Path && (own || slices.Contains(h.options.Wrappers, w.Path)) {
-			continue
+		if !h.allowsWrapper(w.Path) {
+			return &core.Error{
+				Reason: core.ErrNotPermitted, Stage: core.StageCheck, Path: w.Path,
+				Detail: "the confiner wants to put a program in front of the command that is not its own",
+				Remedy: "list it in the host's options if it is meant to be used",
+			}
 		}
-		return &core.Error{
-			Reason: core.ErrNotPermitted, Stage: core.StageCheck, Path: w.Path,
-			Detail: "the confiner wants to put a program in front of the command that is not its own",
-			Remedy: "list it in the host's options if it is meant to be used",
+		if _, err := backend.Find(w.Path); err != nil {
+			return &core.Error{
+				Reason: core.ErrNotPermitted, Stage: core.StageCheck, Path: w.Path, Err: err,
+				Detail: "the confiner wants to put a program in front of the command that is not safe to run",
+			}
 		}
 	}
 	return nil
+}
+
+// allowsWrapper reports whether path was allowed, or is the confiner's program
+// or one that is named after it in the same directory: "pinfold-NAME-stage"
+// beside "pinfold-NAME".
+func (h *Host) allowsWrapper(path string) bool {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return false
+	}
+	own := h.confinerProcess.Program()
+	return path == own.Path || slices.Contains(h.options.Wrappers, path) ||
+		!own.IsEmbedded() && strings.HasPrefix(path, own.Path+"-") && !strings.Contains(path[len(own.Path):], "/")
 }

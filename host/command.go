@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync"
-	"syscall"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/pinfold/pinfold/core"
@@ -25,7 +25,8 @@ type Cmd struct {
 	Args []string
 	// Env are further NAME=VALUE pairs, which win over the session's.
 	Env []string
-	// Dir is the working directory; empty means the policy's workspace.
+	// Dir is the working directory; a relative one is below the policy's
+	// workspace, and empty means the workspace itself.
 	Dir string
 
 	// Stdin, Stdout and Stderr are the standard streams. An *os.File is given to
@@ -52,16 +53,14 @@ type Cmd struct {
 	lookErr  error
 	terminal *os.File // becomes the controlling terminal
 	streams  streams
-	ended    chan struct{} // closed when the process is reaped, for ctx
-
-	mu      sync.Mutex // guards what outcome reads
-	started time.Time
-	elapsed time.Duration
-	state   *os.ProcessState
+	life     *life         // set by Start
+	followed chan struct{} // closed when ctx has no effect any more; nil if it never had
+	cut      bool          // ctx ended the command; set before followed is closed
 }
 
 // Command prepares a command of the session. A name without a slash is looked
-// for in the session's PATH; what goes wrong then is Start's error.
+// for in the session's PATH, whatever Env says later; what goes wrong then is
+// Start's error.
 func (s *Session) Command(name string, args ...string) *Cmd {
 	c := &Cmd{session: s, Args: append([]string{name}, args...), ctx: context.Background()}
 	c.Path, c.lookErr = lookPath(name, s.env)
@@ -106,23 +105,25 @@ func (c *Cmd) Start() error {
 	}
 	c.streams.started()
 	if c.ctx.Done() != nil {
-		c.ended = make(chan struct{})
+		c.followed = make(chan struct{})
 		go c.followContext()
 	}
 	return nil
 }
 
 func (c *Cmd) followContext() {
+	defer close(c.followed)
 	select {
 	case <-c.ctx.Done():
-		c.Process.Kill()
-	case <-c.ended:
+		c.cut = c.Process.Kill() == nil
+	case <-c.life.ended:
 	}
 }
 
 // Wait waits for the command to exit and for its streams to be copied. The error
-// is an *exec.ExitError if the exit status is not 0, and the context's if that
-// is why the command was killed.
+// is an *exec.ExitError if the exit status is not 0, and also the context's if
+// that is why the command was killed. If the tracker found that the command was
+// not a member of the session, the error is of reason ErrNotMember.
 func (c *Cmd) Wait() error {
 	if c.Process == nil {
 		return errors.New("host: the command was not started")
@@ -131,92 +132,27 @@ func (c *Cmd) Wait() error {
 		return errors.New("host: Wait was called already")
 	}
 	// The tracker is to see the process before it is reaped and its pid free.
-	<-c.session.verified
-	state, err := c.Process.Wait()
-	if c.ended != nil {
-		close(c.ended)
-	}
+	<-c.life.proof.done
+	state, err := c.life.wait()
 	if err != nil {
 		return fmt.Errorf("waiting for the command: %w", err)
 	}
 	c.ProcessState = state
-	c.mu.Lock()
-	c.state, c.elapsed = state, time.Since(c.started)
-	c.mu.Unlock()
+	if c.followed != nil {
+		<-c.followed
+	}
 	copyErr := c.streams.wait(c.WaitDelay)
-	if err := c.session.verifyErr; err != nil {
+	if err := c.life.proof.err; err != nil {
 		return err
 	}
-	if err := c.ctx.Err(); err != nil && !state.Success() {
-		return err
+	if state.Success() {
+		return copyErr
 	}
-	if !state.Success() {
-		return &exec.ExitError{ProcessState: state}
+	exit := &exec.ExitError{ProcessState: state}
+	if c.cut {
+		return fmt.Errorf("%w: %w", c.ctx.Err(), exit)
 	}
-	return copyErr
-}
-
-// launch gives birth to the command and proves that it is a member.
-func (s *Session) launch(c *Cmd) error {
-	s.mu.Lock()
-	if s.closing {
-		s.mu.Unlock()
-		return &core.Error{Reason: core.ErrClosed, Stage: core.StageBirth, Detail: "the session is closed"}
-	}
-	s.running.Add(1)
-	s.mu.Unlock()
-	defer s.running.Done()
-
-	bearing, err := c.birth()
-	if err != nil {
-		return err
-	}
-	started := time.Now()
-	process, err := birth.Start(bearing, s.birth)
-	if err != nil {
-		return explainBirth(err)
-	}
-	if err := s.verifyFirst(process); err != nil {
-		process.Kill()
-		process.Wait()
-		return err
-	}
-	c.Process = process
-	c.started = started
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.commands = append(s.commands, c)
-	return nil
-}
-
-// verifyFirst asks the tracker whether the session's first process is a member.
-// Later ones are born with the very same attributes, of which the kernel refuses
-// a birth that it cannot give in full.
-//
-// A process cloned into a cgroup is a member of that cgroup or does not exist
-// (clone3(2)), so what is left to find out is whether the tracker handed out the
-// right one. That is asked while the command already runs, and Wait has the
-// answer. Any other membership is proved before Start returns.
-func (s *Session) verifyFirst(process *os.Process) error {
-	s.verifying.Do(func() {
-		verify := func() {
-			defer close(s.verified)
-			s.verifyErr = s.host.Tracker().Verify(context.Background(), s.opened.Handle, process.Pid)
-			if s.verifyErr != nil {
-				process.Kill()
-			}
-		}
-		if s.birth.Cgroup == nil {
-			verify()
-			return
-		}
-		go verify()
-	})
-	if s.birth.Cgroup == nil {
-		<-s.verified
-		return s.verifyErr
-	}
-	return nil
+	return exit
 }
 
 // birth returns what to start, wrappers in front.
@@ -226,8 +162,11 @@ func (c *Cmd) birth() (*birth.Command, error) {
 		return nil, err
 	}
 	b := &birth.Command{
-		Path: c.Path, Args: c.Args, Dir: c.dir(), Env: c.session.env,
+		Path: c.Path, Args: c.Args, Dir: c.dir(), Env: slices.Clone(c.session.env),
 		Files: append(files, c.ExtraFiles...), Setsid: c.NewSession, Setpgid: c.ProcessGroup,
+	}
+	if len(b.Args) == 0 {
+		b.Args = []string{b.Path}
 	}
 	for _, pair := range append([]string{"PWD=" + b.Dir}, c.Env...) {
 		b.Env = set(b.Env, pair)
@@ -236,47 +175,22 @@ func (c *Cmd) birth() (*birth.Command, error) {
 		b.Setsid, b.Setpgid, b.ControllingTerminal = true, false, c.terminal
 	}
 	if c.session.plan != nil {
-		for i := len(c.session.plan.Wrappers) - 1; i >= 0; i-- {
-			w := c.session.plan.Wrappers[i]
-			b.Args = append(append([]string{w.Path}, w.Args...), append([]string{b.Path}, b.Args[1:]...)...)
-			b.Path = w.Path
-		}
+		wrap(b, c.session.plan.Wrappers)
 	}
 	return b, nil
 }
 
+// wrap puts programs in front of a command, the first outermost.
+func wrap(b *birth.Command, wrappers []core.Wrapper) {
+	for _, w := range slices.Backward(wrappers) {
+		b.Args = slices.Concat([]string{w.Path}, w.Args, []string{b.Path}, b.Args[1:])
+		b.Path = w.Path
+	}
+}
+
 func (c *Cmd) dir() string {
-	if c.Dir != "" {
+	if filepath.IsAbs(c.Dir) {
 		return c.Dir
 	}
-	return c.session.policy.Workspace
-}
-
-// outcome returns what the report says of the command.
-func (c *Cmd) outcome() CommandReport {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := CommandReport{Args: c.Args, Dir: c.dir(), Started: c.started}
-	if c.state == nil {
-		return r
-	}
-	r.Exited, r.Elapsed, r.ExitCode = true, c.elapsed, c.state.ExitCode()
-	if status, ok := c.state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		r.Signal = status.Signal().String()
-	}
-	return r
-}
-
-// explainBirth says of a failed birth whether the command or Pinfold is the
-// matter.
-func explainBirth(err error) error {
-	var b *birth.Error
-	if errors.As(err, &b) && (b.Step == birth.StepExec || b.Step == birth.StepDirectory) {
-		return launchError(core.StageExec, err)
-	}
-	return launchError(core.StageBirth, err)
-}
-
-func launchError(stage core.Stage, err error) error {
-	return &core.Error{Reason: core.ErrLaunchFailed, Stage: stage, Detail: "the command did not start", Err: err}
+	return filepath.Join(c.session.policy.Workspace, c.Dir)
 }

@@ -30,7 +30,8 @@ func environment(p core.EnvironmentPolicy, host []string) (env, withheld []strin
 	return env, withheld
 }
 
-// set adds a NAME=VALUE pair, in place of an earlier one of the name.
+// set adds a NAME=VALUE pair, in place of an earlier one of the name. It changes
+// env's elements.
 func set(env []string, pair string) []string {
 	name, _, _ := strings.Cut(pair, "=")
 	env = slices.DeleteFunc(env, func(other string) bool { return strings.HasPrefix(other, name+"=") })
@@ -44,11 +45,15 @@ func passes(patterns []string, name string) bool {
 	})
 }
 
-// ofProtocol reports whether a variable belongs to the plugin protocol: it would
-// tell a command how to speak to a backend, or make a host application that runs
-// inside believe that it is one.
-func ofProtocol(name string) bool {
-	return name == wire.CookieKey || name == lifeline.EnvKey || strings.HasPrefix(name, "PLUGIN_")
+// protocolVariables belong to the plugin protocol, those of go-plugin among them.
+// They would tell a command how to speak to a backend, or make a host application
+// that runs inside believe that it is one.
+var protocolVariables = []string{
+	wire.CookieKey, wire.LogLevelKey, lifeline.EnvKey,
+	"PLUGIN_MIN_PORT", "PLUGIN_MAX_PORT", "PLUGIN_PROTOCOL_VERSIONS", "PLUGIN_CLIENT_CERT",
+	"PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP", "PLUGIN_MULTIPLEX_GRPC",
 }
+
+func ofProtocol(name string) bool { return slices.Contains(protocolVariables, name) }
 
 func hostEnvironment() []string { return os.Environ() }

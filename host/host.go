@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -34,24 +35,51 @@ type Options struct {
 }
 
 // A Host loads backends and opens sessions. Its methods may be called from
-// several goroutines at once. Close it when done: that ends its backends, and
-// sessions that are still open with them.
+// several goroutines at once. Close it when done: that ends the sessions that
+// are still open, and the backends.
+//
+// While sessions are open, a tracker's process that dies is started again at
+// once: it is what ends the sessions if the host's own process is killed.
 type Host struct {
 	options  Options
-	confiner *backend.Supervisor
-	tracker  *backend.Supervisor
+	confiner core.Confiner
+	tracker  core.Tracker
 	owner    core.Owner
+	sockets  string // where backends have their sockets
 	temp     string // where sessions get their temporary directories
 
-	mu       sync.Mutex
-	sessions map[core.SessionID]*Session
-	closed   bool
-	guess    []core.Constraint // see lastConstraints
-	guessed  bool
+	// The processes behind confiner and tracker; one program may be both.
+	confinerProcess, trackerProcess process
 
-	sweepOnce sync.Once
-	sweeping  sync.WaitGroup
+	life    context.Context // ends when Close begins
+	endLife context.CancelFunc
+	work    sync.WaitGroup // openings and the sweep
+
+	guardOnce  sync.Once
+	guardStop  chan struct{} // closed when Close is done
+	guardEnded chan struct{}
+
+	closing sync.Mutex // one Close at a time
+
+	mu        sync.Mutex
+	sessions  map[core.SessionID]*Session // those that are open
+	opening   int                         // how many are about to be
+	closed    bool
+	guess     []core.Constraint // see lastConstraints
+	guessed   bool
+	swept     bool
+	incidents []Incident
 }
+
+// process is what a Host needs of a [backend.Supervisor] beside its calls.
+type process interface {
+	Program() backend.Program
+	Start() error
+	Deaths() <-chan struct{}
+	Close() error
+}
+
+var _ process = (*backend.Supervisor)(nil)
 
 // New finds the backends and returns a host. It starts nothing: backends are
 // started when they are needed first.
@@ -73,26 +101,40 @@ func New(o Options) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
+	h, err := newHost(o)
+	if err != nil {
+		return nil, err
+	}
+	tracker, err := supervise(o.Tracker, h.sockets, &o)
+	if err != nil {
+		return nil, err
+	}
+	confiner := tracker
+	if o.Confiner != o.Tracker {
+		if confiner, err = supervise(o.Confiner, h.sockets, &o); err != nil {
+			return nil, err
+		}
+	}
+	h.tracker, h.trackerProcess = tracker.Tracker(), tracker
+	h.confiner, h.confinerProcess = confiner.Confiner(), confiner
+	return h, nil
+}
+
+// newHost returns a host without backends.
+func newHost(o Options) (*Host, error) {
 	self, err := owner.Self()
 	if err != nil {
 		return nil, fmt.Errorf("finding out who this process is: %w", err)
 	}
-	sockets, err := privateDir(socketParent())
-	if err != nil {
+	h := &Host{
+		options: o, owner: self, sessions: map[core.SessionID]*Session{},
+		guardStop: make(chan struct{}), guardEnded: make(chan struct{}),
+	}
+	h.life, h.endLife = context.WithCancel(context.Background())
+	if h.sockets, err = privateDir(socketParent()); err != nil {
 		return nil, err
 	}
-	temp, err := privateDir(os.TempDir())
-	if err != nil {
-		return nil, err
-	}
-	h := &Host{options: o, owner: self, temp: temp, sessions: map[core.SessionID]*Session{}}
-	if h.tracker, err = supervise(o.Tracker, sockets, &o); err != nil {
-		return nil, err
-	}
-	h.confiner = h.tracker // one program may serve both
-	if o.Confiner != o.Tracker {
-		h.confiner, err = supervise(o.Confiner, sockets, &o)
-	}
+	h.temp, err = privateDir(os.TempDir())
 	return h, err
 }
 
@@ -116,77 +158,89 @@ func find(name, embedded string) (backend.Program, error) {
 }
 
 // Confiner returns the host's confiner, for probing.
-func (h *Host) Confiner() core.Confiner { return h.confiner.Confiner() }
+func (h *Host) Confiner() core.Confiner { return h.confiner }
 
 // Tracker returns the host's tracker, for looking after sessions of any owner.
-func (h *Host) Tracker() core.Tracker { return h.tracker.Tracker() }
+func (h *Host) Tracker() core.Tracker { return h.tracker }
 
 // Start starts both backends side by side, so that the first Open need not wait.
 func (h *Host) Start() error {
 	failed := make(chan error, 1)
-	go func() { failed <- h.confiner.Start() }()
-	return errors.Join(h.tracker.Start(), <-failed)
+	go func() { failed <- h.confinerProcess.Start() }()
+	return errors.Join(h.trackerProcess.Start(), <-failed)
 }
 
-// Sweep closes the sessions that dead hosts of this user left behind, and
-// removes their temporary directories.
-func (h *Host) Sweep(ctx context.Context) (*core.SweepReport, error) {
-	report, err := h.Tracker().Sweep(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sessions, err := h.Tracker().Sessions(ctx)
-	if err != nil {
-		return report, err
-	}
-	return report, sweepTemp(h.temp, sessions)
-}
+// closeTime bounds how long Close takes for all sessions together: twice the
+// time that a call to a tracker which hangs takes to fail.
+const closeTime = 30 * time.Second
 
-// sweepLater sweeps once in the life of the host, beside the first session. What
-// it fails to remove harms nobody's session, so it is logged and left to
-// "pinfold sweep".
-func (h *Host) sweepLater() {
-	h.sweepOnce.Do(func() {
-		h.sweeping.Add(1)
-		go func() {
-			defer h.sweeping.Done()
-			if _, err := h.Sweep(context.Background()); err != nil && !errors.Is(err, core.ErrClosed) {
-				h.options.Logger.Warn("sweeping what dead hosts left", "error", err)
-			}
-		}()
-	})
-}
+// closersAtOnce is how many sessions Close closes at a time. Most of a close is
+// waiting for the kernel.
+const closersAtOnce = 16
 
-// Close closes every session that is still open, and ends the backends.
+// Close closes every session that is still open, and ends the backends. Calls
+// of Open that are under way fail.
+//
+// If a session cannot be closed within half a minute, the error says so, and the
+// backends go on: they are what ends the session together with this process.
+// Close may then be called again. After it has succeeded, it does nothing.
 func (h *Host) Close() error {
+	h.closing.Lock()
+	defer h.closing.Unlock()
 	h.mu.Lock()
 	h.closed = true
-	var open []*Session
+	h.mu.Unlock()
+	h.endLife()
+	h.work.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	err := h.closeSessions(ctx)
+	if n := h.openSessions(); n > 0 {
+		return &core.Error{
+			Reason: core.ReasonOf(err), Stage: core.StageClose, Err: err,
+			Detail: fmt.Sprintf("%d sessions could not be closed", n),
+			Remedy: "close the host again; what is left ends with this process, or by pinfold sweep",
+		}
+	}
+	h.stopGuard()
+	return errors.Join(err, h.confinerProcess.Close(), h.trackerProcess.Close())
+}
+
+// closeSessions closes every open session.
+func (h *Host) closeSessions(ctx context.Context) error {
+	h.mu.Lock()
+	open := make(chan *Session, len(h.sessions))
 	for _, s := range h.sessions {
-		open = append(open, s)
+		open <- s
 	}
 	h.mu.Unlock()
-	var errs []error
-	for _, s := range open {
-		_, err := s.Close(context.Background())
-		errs = append(errs, err)
+	close(open)
+	errs := make(chan error, cap(open))
+	var closers sync.WaitGroup
+	for range min(closersAtOnce, cap(open)) {
+		closers.Go(func() {
+			for s := range open {
+				if _, err := s.end(ctx); err != nil {
+					errs <- fmt.Errorf("session %s: %w", s.id, err)
+				}
+			}
+		})
 	}
-	h.sweeping.Wait()
-	return errors.Join(append(errs, h.confiner.Close(), h.tracker.Close())...)
+	closers.Wait()
+	close(errs)
+	var all []error
+	for err := range errs {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
 }
 
-func (h *Host) add(s *Session) error {
+func (h *Host) openSessions() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		return &core.Error{Reason: core.ErrClosed, Stage: core.StageOpen, Detail: "the host is closed"}
-	}
-	h.sessions[s.id] = s
-	return nil
+	return len(h.sessions)
 }
 
-func (h *Host) remove(s *Session) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.sessions, s.id)
+func errHostClosed() error {
+	return &core.Error{Reason: core.ErrClosed, Stage: core.StageOpen, Detail: "the host is closed"}
 }

@@ -12,7 +12,8 @@ import (
 // time. It is used only if the guess was right.
 type earlyPlan struct {
 	request *core.PlanRequest
-	done    chan struct{}
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when what follows is set
 	plan    *core.Plan
 	err     error
 }
@@ -20,19 +21,20 @@ type earlyPlan struct {
 // planEarly asks for the plan ahead of time, if there is a guess, and otherwise
 // at least starts the confiner. It returns nil if there is no early plan.
 func (s *Session) planEarly(ctx context.Context) *earlyPlan {
-	if !s.policy.Confines() {
+	if !confines(&s.policy) {
 		return nil
 	}
 	guess, known := s.host.lastConstraints()
 	if !known {
 		// A failure to start shows again in Plan, with its reason.
-		go s.host.confiner.Start()
+		s.host.work.Go(func() { s.host.confinerProcess.Start() })
 		return nil
 	}
-	e := &earlyPlan{request: s.planRequest(guess, nil), done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(ctx)
+	e := &earlyPlan{request: s.planRequest(guess, nil), cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(e.done)
-		e.plan, e.err = s.host.Confiner().Plan(ctx, e.request)
+		e.plan, e.err = s.host.confiner.Plan(ctx, e.request)
 	}()
 	return e
 }
@@ -40,6 +42,7 @@ func (s *Session) planEarly(ctx context.Context) *earlyPlan {
 // discard gives up an early plan, which may be nil.
 func (e *earlyPlan) discard() {
 	if e != nil {
+		e.cancel()
 		<-e.done
 		e.plan.Close()
 	}
@@ -53,10 +56,11 @@ func (s *Session) makePlan(ctx context.Context, early *earlyPlan) (*core.Plan, e
 	var err error
 	if early != nil && len(request.Contributions) == 0 && slices.Equal(early.request.Constraints, request.Constraints) {
 		<-early.done
+		early.cancel()
 		plan, err = early.plan, early.err
 	} else {
 		early.discard()
-		plan, err = s.host.Confiner().Plan(ctx, request)
+		plan, err = s.host.confiner.Plan(ctx, request)
 	}
 	if err != nil {
 		return nil, err

@@ -1,8 +1,11 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,11 +17,13 @@ import (
 // workspace resolved to the directory it is. The caller's policy is not changed.
 //
 // A path that begins with "~/" is below the home directory, a relative one below
-// the workspace, and neither may climb out with "..". A workspace that is the
-// root, the home directory or above it is refused: granting it would grant what
-// presets keep back.
+// the workspace, and neither may climb out with "..". A relative path of a grant
+// may not lead out of the workspace by a symbolic link either, for commands of an
+// earlier session may have made it. A workspace that is the root, the home
+// directory or above it is refused: granting it would grant what presets keep
+// back.
 func Settle(p core.Policy) (core.Policy, error) {
-	home, _ := os.UserHomeDir()
+	home := homeDir()
 	workspace, err := settleWorkspace(p.Workspace, home)
 	if err != nil {
 		return p, err
@@ -29,14 +34,26 @@ func Settle(p core.Policy) (core.Policy, error) {
 		if rules[i].Path == p.Workspace {
 			rules[i].Path = workspace
 		}
+		relative := isRelative(rules[i].Path)
 		if rules[i].Path, err = settlePath(rules[i].Path, workspace, home, rules[i].Origin); err != nil {
 			return p, err
+		}
+		if relative && !rules[i].Deny {
+			if err = staysBelow(rules[i].Path, workspace, rules[i].Origin); err != nil {
+				return p, err
+			}
 		}
 	}
 	sockets := slices.Clone(p.Unix.Connect)
 	for i := range sockets {
+		relative := isRelative(sockets[i])
 		if sockets[i], err = settlePath(sockets[i], workspace, home, ""); err != nil {
 			return p, err
+		}
+		if relative {
+			if err = staysBelow(sockets[i], workspace, ""); err != nil {
+				return p, err
+			}
 		}
 	}
 	p.Workspace, p.Filesystem.Rules, p.Unix.Connect = workspace, rules, sockets
@@ -76,16 +93,50 @@ func settleWorkspace(path, home string) (string, error) {
 	return resolved, nil
 }
 
-func settlePath(path, workspace, home, origin string) (string, error) {
-	invalid := func(detail, remedy string) error {
-		if origin != "" && origin != "preset" {
-			detail = origin + ": " + detail
-		}
-		return &core.Error{
-			Reason: core.ErrInvalidPolicy, Stage: core.StagePolicy, Path: path,
-			Detail: detail, Remedy: remedy,
-		}
+// homeDir returns the home directory that the environment names, or else the
+// user's in the system's list, or "".
+func homeDir() string {
+	if home, err := os.UserHomeDir(); err == nil {
+		return home
 	}
+	if me, err := user.Current(); err == nil {
+		return me.HomeDir
+	}
+	return ""
+}
+
+func invalidPath(path, origin, detail, remedy string) *core.Error {
+	if origin != "" && origin != "preset" {
+		detail = origin + ": " + detail
+	}
+	return &core.Error{Reason: core.ErrInvalidPolicy, Stage: core.StagePolicy, Path: path, Detail: detail, Remedy: remedy}
+}
+
+// isRelative reports whether a path is meant to be below the workspace.
+func isRelative(path string) bool {
+	return !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~"+string(filepath.Separator))
+}
+
+// staysBelow refuses a path below the workspace that symbolic links lead out of
+// it.
+func staysBelow(path, workspace, origin string) error {
+	for p := path; p != workspace; p = filepath.Dir(p) {
+		real, err := filepath.EvalSymlinks(p)
+		if err == nil && within(real, workspace) {
+			return nil
+		}
+		if _, lstatErr := os.Lstat(p); err != nil && errors.Is(lstatErr, fs.ErrNotExist) {
+			continue
+		}
+		e := invalidPath(path, origin, "a relative path leads out of the workspace by a symbolic link", "give the absolute path that is meant")
+		e.Err = err
+		return e
+	}
+	return nil
+}
+
+func settlePath(path, workspace, home, origin string) (string, error) {
+	invalid := func(detail, remedy string) error { return invalidPath(path, origin, detail, remedy) }
 	switch {
 	case path == "":
 		return "", invalid("a path is empty", "")

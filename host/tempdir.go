@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,8 +29,12 @@ func socketParent() string {
 // privateDir makes, or finds, this user's directory below parent. Another user
 // could have made it first, so its owner and mode are checked.
 func privateDir(parent string) (string, error) {
+	parent, err := resolved(parent)
 	dir := filepath.Join(parent, "pinfold-"+strconv.Itoa(os.Geteuid()))
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", &core.Error{
 			Reason: core.ErrNotPermitted, Stage: core.StageOpen,
 			Detail: "no private directory can be made", Remedy: "set TMPDIR to a directory you can write to", Err: err,
@@ -48,19 +53,60 @@ func privateDir(parent string) (string, error) {
 	return dir, nil
 }
 
-// tempName names a session's temporary directory after the session and its
-// owner, so that a later host can tell from the name alone whether it is dead.
-func tempName(o core.Owner, id core.SessionID) string {
-	return fmt.Sprintf("%d-%d-%s-%s", o.PID, o.Start, bootKey(o.Boot), id)
+func resolved(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
 }
 
-var tempNamePattern = regexp.MustCompile(`^(\d+)-(\d+)-([0-9a-f]*)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
+// A tempName is what the name of a session's temporary directory says, so that a
+// later host can tell from the name alone whether the owner is dead:
+//
+//	PID-START-PIDNS-TIMENS-BOOT-SESSION
+//
+// PIDNS and TIMENS are the namespaces in which PID and START have meaning: two
+// containers may share the directory.
+type tempName struct {
+	owner   core.Owner
+	view    view
+	session core.SessionID
+}
+
+// A view is the pair of namespaces that a process sees others through, 0 where
+// the system has none (namespaces(7)).
+type view struct{ pid, time uint64 }
+
+func (n tempName) String() string {
+	return fmt.Sprintf("%d-%d-%d-%d-%s-%s", n.owner.PID, n.owner.Start, n.view.pid, n.view.time, bootKey(n.owner.Boot), n.session)
+}
+
+var tempNamePattern = regexp.MustCompile(`^(\d+)-(\d+)-(\d+)-(\d+)-([0-9a-f]*)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
+
+// parseTempName parses what String returns. The boot is in the form of bootKey.
+func parseTempName(s string) (n tempName, ok bool) {
+	match := tempNamePattern.FindStringSubmatch(s)
+	if match == nil {
+		return n, false
+	}
+	var numbers [4]uint64
+	for i := range numbers {
+		var err error
+		if numbers[i], err = strconv.ParseUint(match[i+1], 10, 64); err != nil {
+			return n, false
+		}
+	}
+	session, err := core.ParseSessionID(match[6])
+	n = tempName{core.Owner{PID: int(numbers[0]), Start: numbers[1], Boot: match[5]}, view{numbers[2], numbers[3]}, session}
+	return n, err == nil
+}
 
 func bootKey(boot string) string { return strings.ReplaceAll(strings.ToLower(boot), "-", "") }
 
 // makeTemp makes a session's temporary directory.
 func makeTemp(parent string, o core.Owner, id core.SessionID) (string, error) {
-	dir := filepath.Join(parent, tempName(o, id))
+	dir := filepath.Join(parent, tempName{o, ownView(), id}.String())
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", &core.Error{
 			Reason: core.ErrNotPermitted, Stage: core.StageOpen, Detail: "the session's temporary directory cannot be made", Err: err,
@@ -69,63 +115,52 @@ func makeTemp(parent string, o core.Owner, id core.SessionID) (string, error) {
 	return dir, nil
 }
 
-// removeTemp removes a session's temporary directory, whatever its commands did
-// to the modes in it.
-func removeTemp(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil {
-		return nil
-	}
-	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
-		if entry != nil && entry.IsDir() {
-			os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
-}
-
-// sweepTemp removes the temporary directories of sessions whose owner is dead
-// and which are not among those that live on.
-func sweepTemp(parent string, live []core.SessionStatus) error {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return err
-	}
-	alive := map[string]bool{}
-	for _, s := range live {
-		alive[s.Handle.Session.String()] = true
-	}
-	var errs []error
-	for _, entry := range entries {
-		match := tempNamePattern.FindStringSubmatch(entry.Name())
-		if match == nil || alive[match[4]] {
-			continue
-		}
-		dead, err := ownerDead(match[1], match[2], match[3])
-		if err == nil && dead {
-			err = removeTemp(filepath.Join(parent, entry.Name()))
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
-func ownerDead(pid, start, boot string) (bool, error) {
+// deadTemps returns the names of the temporary directories whose owner is known
+// to be dead.
+func deadTemps(parent string) ([]tempName, error) {
 	self, err := owner.Self()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if boot != bootKey(self.Boot) {
-		return true, nil
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return nil, err
 	}
-	o := core.Owner{Boot: self.Boot}
-	if o.PID, err = strconv.Atoi(pid); err != nil {
-		return false, err
+	var dead []tempName
+	for _, entry := range entries {
+		name, ok := parseTempName(entry.Name())
+		if ok && name.ownerIsDead(self) {
+			dead = append(dead, name)
+		}
 	}
-	if o.Start, err = strconv.ParseUint(start, 10, 64); err != nil {
-		return false, err
+	return dead, nil
+}
+
+// ownerIsDead reports whether the owner is known to be dead: in another boot
+// everybody of this one is, in other namespaces it cannot be told.
+func (n tempName) ownerIsDead(self core.Owner) bool {
+	if n.owner.Boot != bootKey(self.Boot) {
+		return true
 	}
-	alive, err := owner.Alive(o)
-	return !alive, err
+	if n.view != ownView() {
+		return false
+	}
+	alive, err := owner.Alive(core.Owner{PID: n.owner.PID, Start: n.owner.Start, Boot: self.Boot})
+	return err == nil && !alive
+}
+
+// removeTemps removes the temporary directories of these names, but for those of
+// sessions that live on.
+func removeTemps(ctx context.Context, parent string, names []tempName, live []core.SessionStatus) error {
+	alive := map[core.SessionID]bool{}
+	for _, s := range live {
+		alive[s.Handle.Session] = true
+	}
+	var errs []error
+	for _, name := range names {
+		if !alive[name.session] {
+			errs = append(errs, removeTree(ctx, filepath.Join(parent, name.String())))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // A WindowSize is the size of a terminal in character cells.
@@ -15,7 +16,9 @@ type WindowSize struct{ Rows, Columns uint16 }
 // StartTerminal starts the command in a new session on a new terminal of that
 // size, and returns the other side of the terminal. Standard streams that are
 // not set are the terminal. The caller closes the file, after Wait; reading from
-// it ends with an error (EIO on Linux) when no process has the terminal open.
+// it ends with an error when the command has ended (EIO on Linux, which takes the
+// terminal away from its descendants then). On Linux, closing the file ends a read
+// that is under way, and hangs the terminal up.
 func (c *Cmd) StartTerminal(size WindowSize) (*os.File, error) {
 	if c.Process != nil {
 		return nil, errors.New("host: the command was started already")
@@ -25,6 +28,9 @@ func (c *Cmd) StartTerminal(size WindowSize) (*os.File, error) {
 		return nil, err
 	}
 	defer slave.Close()
+	if master, err = pollable(master); err != nil {
+		return nil, err
+	}
 	if err := ResizeTerminal(master, size); err != nil {
 		master.Close()
 		return nil, err
@@ -49,5 +55,14 @@ func (c *Cmd) StartTerminal(size WindowSize) (*os.File, error) {
 // ResizeTerminal changes the size of a terminal that StartTerminal returned. The
 // processes in its foreground get SIGWINCH.
 func ResizeTerminal(terminal *os.File, size WindowSize) error {
-	return pty.Setsize(terminal, &pty.Winsize{Rows: size.Rows, Cols: size.Columns})
+	// Not by way of Fd, which would make reads from the file uninterruptible.
+	conn, err := terminal.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failure error
+	err = conn.Control(func(fd uintptr) {
+		failure = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Columns})
+	})
+	return errors.Join(err, failure)
 }
