@@ -255,7 +255,11 @@ func simulated(t *testing.T, version int) *Confiner {
 }
 
 // confinerOn returns a confiner that takes m for its machine.
-func confinerOn(m *machine) *Confiner { return &Confiner{known: m} }
+func confinerOn(m *machine) *Confiner {
+	c := New()
+	c.known = m
+	return c
+}
 
 // unprivileged returns m as a user without capabilities sees it.
 func unprivileged(m machine) *machine {

@@ -17,7 +17,7 @@ var _ core.Confiner = (*Confiner)(nil)
 
 // New returns a confiner for this machine. It asks the kernel nothing yet. On
 // systems other than Linux, Probe and Plan fail with [core.ErrUnsupported].
-func New() *Confiner { return new(Confiner) }
+func New() *Confiner { return newConfiner() }
 
 // Describe implements [core.Backend].
 func (c *Confiner) Describe(context.Context) (*core.Description, error) {

@@ -70,46 +70,6 @@ func (b *builder) addSystemPath(s systemPath) (core.Finding, error) {
 	return f, err
 }
 
-// addEtcNames grants the names of /etc that hold no secrets.
-func (b *builder) addEtcNames(rule core.PathRule, words string) (core.Finding, error) {
-	words += ", of it the names that hold no secrets"
-	f := core.Finding{Dimension: core.FSRead, Rule: words, Level: core.Enforced, Mechanism: b.mechanism(true, false)}
-	if !b.handles(wholeFS) {
-		return b.ungoverned(rule, words), nil
-	}
-	dir, err := open(etc)
-	if err != nil {
-		return skippedOr(f, err)
-	}
-	defer dir.close()
-	present, err := namesIn(dir.fd)
-	if err != nil {
-		return f, planError(etc, "cannot list the directory", err)
-	}
-	for _, name := range etcNames {
-		if first, _, _ := strings.Cut(name, "/"); !present[first] {
-			continue
-		}
-		t, err := openBelow(dir.fd, name, dir.place+"/"+name)
-		var missing notThere
-		if errors.As(err, &missing) {
-			continue
-		}
-		if err != nil {
-			return f, err
-		}
-		if t.public {
-			access, _ := b.reduce(t.object, rule.Access)
-			err = b.addRule(t, access)
-		}
-		t.close()
-		if err != nil {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
 // addGrant adds what a rule grants, less what denials and constraints take away.
 func (b *builder) addGrant(rule core.PathRule, words string) (core.Finding, error) {
 	if err := b.ctx.Err(); err != nil {

@@ -13,12 +13,14 @@ import (
 )
 
 // A Confiner confines by Landlock and seccomp. It holds nothing but what it found
-// out about the machine, which does not change while a process runs. Use [New].
-// It is safe for concurrent use.
+// out about the machine. Use [New]. It is safe for concurrent use.
 type Confiner struct {
 	mu    sync.Mutex
-	known *machine
+	known *machine // does not change while a process runs
+	etc   etcNamesCache
 }
+
+func newConfiner() *Confiner { return &Confiner{etc: etcNamesCache{dir: etc, settle: settleTime}} }
 
 // machine returns what is known of the machine. A failure to find out is not kept:
 // the next call tries again.
@@ -67,7 +69,7 @@ func (c *Confiner) Plan(ctx context.Context, req *core.PlanRequest) (*core.Plan,
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{design: newDesign(m, &req.Policy), ctx: ctx}
+	b := &builder{design: newDesign(m, &req.Policy), ctx: ctx, etc: &c.etc}
 	plan, err := b.build(req)
 	if err != nil {
 		plan.Close()
@@ -80,6 +82,7 @@ func (c *Confiner) Plan(ctx context.Context, req *core.PlanRequest) (*core.Plan,
 type builder struct {
 	*design
 	ctx        context.Context
+	etc        *etcNamesCache
 	ruleset    *os.File // nil if the design has none
 	denials    []*denial
 	bounds     []bound

@@ -12,6 +12,8 @@ import (
 // A Confiner stands for the one of Linux: it can be described, and nothing more.
 type Confiner struct{}
 
+func newConfiner() *Confiner { return new(Confiner) }
+
 // Probe implements [core.Backend]. There is nothing to find out here.
 func (c *Confiner) Probe(context.Context) (*core.Capability, error) {
 	return nil, elsewhere(core.StageProbe)
