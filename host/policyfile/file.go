@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -88,13 +89,33 @@ func syntaxError(name string, err error) error {
 	var wrong *toml.DecodeError
 	if errors.As(err, &wrong) {
 		line, column := wrong.Position()
-		detail := strings.TrimPrefix(wrong.Error(), "toml: ")
+		detail := plainType(strings.TrimPrefix(wrong.Error(), "toml: "))
 		if key := strings.Join(wrong.Key(), "."); key != "" && !strings.Contains(detail, key) {
 			detail = key + ": " + detail
 		}
 		return &Error{File: name, Line: line, Column: column, Detail: printableText(detail)}
 	}
 	return &Error{File: name, Detail: printableText(strings.TrimPrefix(err.Error(), "toml: "))}
+}
+
+// wrongType is what the decoder says of a value of another type than the key's. It
+// ends in Go's name of the type.
+var wrongType = regexp.MustCompile(`^cannot decode TOML (\S+) into (?:.* of type )?(.+)$`)
+
+// plainType says the same to a person who does not know Go.
+func plainType(detail string) string {
+	match := wrongType.FindStringSubmatch(detail)
+	if match == nil {
+		return detail
+	}
+	wanted, ok := map[string]string{
+		"string": "a string", "[]string": "an array of strings", "int64": "a whole number", "[]int64": "an array of whole numbers",
+		"bool": "true or false", "map[string]string": "a table of strings",
+	}[match[2]]
+	if !ok {
+		wanted = "a table"
+	}
+	return fmt.Sprintf("this has to be %s, not a value of type %s", wanted, match[1])
 }
 
 // unknownKey says what the keys of the table are that has an unknown one.
