@@ -70,6 +70,7 @@ func examine(ctx context.Context, h *host.Host) *checkup.Result {
 		}
 		result.Add(description, capability)
 	}
+	result.Complete()
 	result.Verdict = try(ctx, h)
 	return result
 }
