@@ -54,6 +54,10 @@ const (
 	FeatureSessionLimits = "session/limits"
 	// FeatureDetached: a session outlives its owner.
 	FeatureDetached = "session/detached"
+	// FeatureMoveOwner: the tracker may move the owner's process into another
+	// cgroup. It is a permission, not a demand: a tracker that has the feature
+	// may do without, and a host withholds the permission from one that has not.
+	FeatureMoveOwner = "session/move-owner"
 )
 
 // A Capability is what a machine can enforce.

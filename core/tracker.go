@@ -80,6 +80,11 @@ type OpenRequest struct {
 	// Detached sessions go on when their owner dies: neither the tracker nor a
 	// sweep ends them.
 	Detached bool
+	// MoveOwner permits the tracker to move the owner's process, once, into
+	// another cgroup of the same user, if no session can be made otherwise. The
+	// process then belongs to another unit of the service manager than before;
+	// that is not undone when the session is closed.
+	MoveOwner bool
 }
 
 // Opened is an open session.

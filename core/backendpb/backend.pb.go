@@ -220,7 +220,7 @@ type Description struct {
 	Platform string `protobuf:"bytes,3,opt,name=platform,proto3" json:"platform,omitempty"`
 	// What the backend can read beyond the base of the contract: "policy/deny-rules",
 	// "policy/network-ports", "policy/unix-paths", "policy/process-limits",
-	// "session/limits", "session/detached".
+	// "session/limits", "session/detached", "session/move-owner".
 	Features      []string `protobuf:"bytes,4,rep,name=features,proto3" json:"features,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -614,7 +614,11 @@ type OpenRequest struct {
 	// Of these, processes and memory.
 	Limits *Limits `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The session goes on when its owner dies: neither tracker nor sweep ends it.
-	Detached      bool `protobuf:"varint,5,opt,name=detached,proto3" json:"detached,omitempty"`
+	Detached bool `protobuf:"varint,5,opt,name=detached,proto3" json:"detached,omitempty"`
+	// The tracker may move the owner's process, once, into another cgroup of the same
+	// user, if no session can be made otherwise. A host sets it, and the feature
+	// "session/move-owner" with it, only for a tracker that has the feature.
+	MoveOwner     bool `protobuf:"varint,6,opt,name=move_owner,json=moveOwner,proto3" json:"move_owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -680,6 +684,13 @@ func (x *OpenRequest) GetLimits() *Limits {
 func (x *OpenRequest) GetDetached() bool {
 	if x != nil {
 		return x.Detached
+	}
+	return false
+}
+
+func (x *OpenRequest) GetMoveOwner() bool {
+	if x != nil {
+		return x.MoveOwner
 	}
 	return false
 }
@@ -1729,13 +1740,15 @@ const file_core_backendpb_backend_proto_rawDesc = "" +
 	"\x06echoes\x18\x03 \x03(\fR\x06echoes\x12A\n" +
 	"\venforcement\x18\x04 \x01(\v2\x1f.pinfold.backend.v1.EnforcementR\venforcement\x12G\n" +
 	"\vconstraints\x18\x05 \x03(\v2%.pinfold.backend.v1.ConstraintFindingR\vconstraints\x12\x18\n" +
-	"\alisting\x18\x06 \x01(\tR\alisting\"\xd5\x01\n" +
+	"\alisting\x18\x06 \x01(\tR\alisting\"\xf4\x01\n" +
 	"\vOpenRequest\x12+\n" +
 	"\x11required_features\x18\x01 \x03(\tR\x10requiredFeatures\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12/\n" +
 	"\x05owner\x18\x03 \x01(\v2\x19.pinfold.backend.v1.OwnerR\x05owner\x122\n" +
 	"\x06limits\x18\x04 \x01(\v2\x1a.pinfold.backend.v1.LimitsR\x06limits\x12\x1a\n" +
-	"\bdetached\x18\x05 \x01(\bR\bdetached\"\xc0\x02\n" +
+	"\bdetached\x18\x05 \x01(\bR\bdetached\x12\x1d\n" +
+	"\n" +
+	"move_owner\x18\x06 \x01(\bR\tmoveOwner\"\xc0\x02\n" +
 	"\fOpenResponse\x122\n" +
 	"\x06handle\x18\x01 \x01(\v2\x1a.pinfold.backend.v1.HandleR\x06handle\x12/\n" +
 	"\x05birth\x18\x02 \x01(\v2\x19.pinfold.backend.v1.BirthR\x05birth\x12F\n" +

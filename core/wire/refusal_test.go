@@ -304,8 +304,8 @@ func TestFeatures(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	m := FromOpenRequest(&core.OpenRequest{Detached: true, Limits: core.LimitsPolicy{Memory: 1}})
-	if got := strings.Join(m.RequiredFeatures, " "); got != "session/limits session/detached" {
+	m := FromOpenRequest(&core.OpenRequest{Detached: true, MoveOwner: true, Limits: core.LimitsPolicy{Memory: 1}})
+	if got := strings.Join(m.RequiredFeatures, " "); got != "session/limits session/detached session/move-owner" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -37,13 +37,16 @@ func toOwner(m *pb.Owner) (core.Owner, error) {
 func FromOpenRequest(r *core.OpenRequest) *pb.OpenRequest {
 	m := &pb.OpenRequest{
 		Session: r.Session.String(), Owner: fromOwner(r.Owner),
-		Limits: FromLimits(r.Limits), Detached: r.Detached,
+		Limits: FromLimits(r.Limits), Detached: r.Detached, MoveOwner: r.MoveOwner,
 	}
 	if m.Limits != nil {
 		m.RequiredFeatures = append(m.RequiredFeatures, core.FeatureSessionLimits)
 	}
 	if r.Detached {
 		m.RequiredFeatures = append(m.RequiredFeatures, core.FeatureDetached)
+	}
+	if r.MoveOwner {
+		m.RequiredFeatures = append(m.RequiredFeatures, core.FeatureMoveOwner)
 	}
 	return m
 }
@@ -59,7 +62,9 @@ func ToOpenRequest(m *pb.OpenRequest) (*core.OpenRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &core.OpenRequest{Session: session, Owner: owner, Limits: ToLimits(m.Limits), Detached: m.Detached}, nil
+	return &core.OpenRequest{
+		Session: session, Owner: owner, Limits: ToLimits(m.Limits), Detached: m.Detached, MoveOwner: m.MoveOwner,
+	}, nil
 }
 
 // FromOpened returns the message for o, its files sent through files.
