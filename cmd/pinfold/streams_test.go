@@ -103,7 +103,7 @@ func TestOtherDescriptorsAreClosed(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	p := newPlace(t)
-	p.env = append(p.env, "API_TOKEN=hunter2", "PREFIX_ONE=1", "PREFIX_TWO=2", "PLUGIN_PROTOCOL=x")
+	p.env = append(p.env, "API_TOKEN=hunter2", "PREFIX_ONE=1", "PREFIX_TWO=2", "PLUGIN_PROTOCOL_VERSIONS=x")
 	variables := func(args ...string) []string {
 		return strings.Split(p.pinfold(append(append([]string{"run", "-q"}, args...), "--", "env")...).stdout, "\n")
 	}
@@ -115,7 +115,7 @@ func TestEnvironment(t *testing.T) {
 		{nil, "API_TOKEN=hunter2", false},
 		{[]string{"--preset", "read-only"}, "API_TOKEN=hunter2", false},
 		{[]string{"--preset", "unrestricted"}, "API_TOKEN=hunter2", true},
-		{[]string{"--preset", "unrestricted"}, "PLUGIN_PROTOCOL=x", false},
+		{[]string{"--preset", "unrestricted"}, "PLUGIN_PROTOCOL_VERSIONS=x", false},
 		{[]string{"--env", "API_TOKEN"}, "API_TOKEN=hunter2", true},
 		{[]string{"--env", "API_TOKEN=other"}, "API_TOKEN=other", true},
 		{[]string{"--env", "EMPTY="}, "EMPTY=", true},

@@ -59,12 +59,14 @@ func (r *Result) Add(description *core.Description, c *core.Capability) {
 	r.Findings = host.JoinFindings(append(r.Findings, c.Findings...))
 }
 
+const unanswered = "no backend answers for it"
+
 // Complete adds a finding for each dimension of which nobody has said anything.
 func (r *Result) Complete() {
 	for _, d := range core.Dimensions() {
 		if !slices.ContainsFunc(r.Findings, func(f core.Finding) bool { return f.Dimension == d }) {
 			r.Add(nil, &core.Capability{Findings: []core.Finding{
-				{Dimension: d, Level: core.Unsupported, Gap: "no backend answers for it"},
+				{Dimension: d, Level: core.Unsupported, Gap: unanswered},
 			}})
 		}
 	}

@@ -1,6 +1,7 @@
 package checkup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ func (r *Result) Text(style Style, facts bool) string {
 	r.table(&b, style)
 	r.gaps(&b)
 	for _, problem := range r.Problems {
+		b.WriteString("\n")
 		paragraph(&b, "problem: ", problem)
 	}
 	if facts {
@@ -52,20 +54,16 @@ func (r *Result) table(b *strings.Builder, style Style) {
 		}
 		level := fmt.Sprintf("%-11s", f.Level)
 		line := fmt.Sprintf("%s %-11s  %s", mark, f.Dimension, level)
-		by := f.Mechanism
-		if by == "" {
-			by = f.Observed
-		}
-		line = strings.TrimRight(line+"  "+cut(by, width-len(line)-2), " ")
+		line = strings.TrimRight(line+"  "+cut(cmp.Or(f.Mechanism, f.Observed, f.Gap), width-len(line)-2), " ")
 		b.WriteString(strings.Replace(line, level, style(f.Level, level), 1) + "\n")
 	}
 	b.WriteString("* required by the preset " + r.Verdict.Preset + "\n")
 }
 
-// gaps explains what is not wholly enforced.
+// gaps explains what is not wholly enforced, unless the table said all there is.
 func (r *Result) gaps(b *strings.Builder) {
 	for _, f := range r.Findings {
-		if f.Level == core.Enforced {
+		if f.Level == core.Enforced || f == (core.Finding{Dimension: f.Dimension, Level: f.Level, Gap: unanswered}) {
 			continue
 		}
 		b.WriteString("\n")
@@ -103,7 +101,9 @@ func (v *Verdict) text(b *strings.Builder, style Style) {
 		}
 		paragraph(b, "  "+about+" is "+f.Level.String()+": ", f.Gap)
 	}
-	b.WriteString("pinfold run --best-effort would go on without.\n")
+	if len(v.Missing) > 0 {
+		b.WriteString("pinfold run --best-effort would go on without.\n")
+	}
 }
 
 // paragraph writes text after a heading, wrapped, further lines indented.
