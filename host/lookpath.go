@@ -15,10 +15,13 @@ import (
 // It looks with the host's rights. Whether the command may execute what was
 // found is the policy's matter, and the kernel's.
 func lookPath(name string, env []string) (string, error) {
-	if name == "" || strings.ContainsRune(name, filepath.Separator) {
+	if strings.ContainsRune(name, filepath.Separator) {
 		return name, nil
 	}
 	found := error(exec.ErrNotFound)
+	if name == "" {
+		env = nil
+	}
 	for _, dir := range filepath.SplitList(variable(env, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue

@@ -14,10 +14,12 @@ import (
 // streams are the standard streams of a command: which files it gets, and what
 // is copied between them and the host's readers and writers.
 type streams struct {
-	theirs []*os.File     // given to the command, closed here once it runs
-	ours   []*os.File     // kept here: pipes' other ends
-	copies []func() error // started with the command
-	errs   chan error
+	theirs  []*os.File // given to the command, closed here once it runs
+	ours    []*os.File // kept here: pipes' other ends
+	inputs  []func() error
+	outputs []func() error // started with the command, as inputs are
+	// What became of the copies. Both have room for all.
+	inputErrs, outputErrs chan error
 }
 
 // open returns the files for descriptors 0, 1 and 2.
@@ -51,7 +53,7 @@ func (s *streams) input(r io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	s.theirs, s.ours = append(s.theirs, theirs), append(s.ours, ours)
-	s.copies = append(s.copies, func() error {
+	s.inputs = append(s.inputs, func() error {
 		_, err := io.Copy(ours, r)
 		// A command need not read all of its input.
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, fs.ErrClosed) {
@@ -74,7 +76,7 @@ func (s *streams) output(w io.Writer) (*os.File, error) {
 		return nil, err
 	}
 	s.theirs, s.ours = append(s.theirs, theirs), append(s.ours, ours)
-	s.copies = append(s.copies, func() error {
+	s.outputs = append(s.outputs, func() error {
 		_, err := io.Copy(w, ours)
 		return errors.Join(err, closed(ours))
 	})
@@ -95,16 +97,20 @@ func (s *streams) started() {
 		f.Close()
 	}
 	s.theirs = nil
-	if len(s.copies) == 0 {
-		return
-	}
-	s.errs = make(chan error, len(s.copies))
-	for _, c := range s.copies {
-		go func() { s.errs <- c() }()
-	}
+	s.inputErrs, s.outputErrs = begin(s.inputs), begin(s.outputs)
 }
 
-// wait waits for the copies, for delay at most unless it is 0.
+func begin(copies []func() error) chan error {
+	errs := make(chan error, len(copies))
+	for _, c := range copies {
+		go func() { errs <- c() }()
+	}
+	return errs
+}
+
+// wait waits for the copies, for delay at most unless it is 0. When it returns,
+// nothing is written to the host's writers any more; a host's reader that blocks
+// may still have a goroutine waiting for it.
 func (s *streams) wait(delay time.Duration) error {
 	var late <-chan time.Time
 	if delay > 0 {
@@ -113,15 +119,21 @@ func (s *streams) wait(delay time.Duration) error {
 		late = timer.C
 	}
 	var errs []error
-	for range s.copies {
+	for in, out := len(s.inputs), len(s.outputs); in+out > 0; {
 		select {
-		case err := <-s.errs:
+		case err := <-s.inputErrs:
 			errs = append(errs, err)
-			continue
+			in--
+		case err := <-s.outputErrs:
+			errs = append(errs, err)
+			out--
 		case <-late:
+			s.close() // which ends the copies of outputs
+			for range out {
+				<-s.outputErrs
+			}
+			return errors.Join(append(errs, exec.ErrWaitDelay)...)
 		}
-		s.close()
-		return errors.Join(append(errs, exec.ErrWaitDelay)...)
 	}
 	s.close()
 	return errors.Join(errs...)
