@@ -11,6 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// following is what is known of the command's stops.
+type following struct {
+	stopped bool // the command is, as far as is known
+	held    int  // the group that had the terminal when pinfold stopped, if the command's, or 0
+}
+
 // watchStops begins to receive what stops and continues the command and pinfold.
 func (r *Relay) watchStops() {
 	signal.Notify(r.stops, stopping...)
@@ -32,12 +38,12 @@ func (r *Relay) follow() {
 		sig, stopped, news := r.change()
 		switch {
 		case news:
-			r.stopped = stopped
+			r.following.stopped = stopped
 			if stopped && r.asJob(&sig) {
 				r.stop(sig)
 				followed = true
 			}
-		case followed && r.stopped:
+		case followed && r.following.stopped:
 			r.resume() // pinfold alone was continued
 			return
 		default:
@@ -53,17 +59,17 @@ func (r *Relay) continued() {
 		r.front = true
 	}
 	r.follow()
-	if r.stopped {
+	if r.following.stopped {
 		r.resume()
 	}
 }
 
 // resume continues the command, and puts its process group where it was.
 func (r *Relay) resume() {
-	r.stopped = false
+	r.following.stopped = false
 	own := syscall.Getpgrp()
-	if r.held != 0 && r.held != own && r.terminal.foreground() == own {
-		r.terminal.give(r.held)
+	if r.following.held != 0 && r.following.held != own && r.terminal.foreground() == own {
+		r.terminal.give(r.following.held)
 		signal.Notify(r.stops, stopping...) // give has reset one of them
 	}
 	r.command.Signal(syscall.SIGCONT)
@@ -92,10 +98,10 @@ func (r *Relay) asJob(sig *syscall.Signal) bool {
 // there was one, and returns when pinfold is continued. In an orphaned process
 // group, which nobody would continue, the kernel discards the signal (setpgid(2)).
 func (r *Relay) stop(sig syscall.Signal) {
-	r.held = 0
+	r.following.held = 0
 	if r.command != nil {
 		if group, err := syscall.Getpgid(r.command.Pid); err == nil && group == r.terminal.foreground() {
-			r.held = group
+			r.following.held = group
 		}
 	}
 	// The signal may have come to pinfold as well. Delivered after pinfold is

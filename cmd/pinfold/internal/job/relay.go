@@ -44,9 +44,8 @@ type Relay struct {
 	command   *os.Process      // nil unless it runs
 	group     int              // the process group that the command would have made for itself
 	done      bool             // the command has been
-	stopped   bool             // the command is, as far as is known
-	held      int              // the group that had the terminal when pinfold stopped, if the command's, or 0
 	front     bool             // pinfold has been in the foreground of the terminal
+	following following
 }
 
 // NewRelay begins to receive signals. The context that it returns ends with a
