@@ -60,7 +60,8 @@ func answer(d core.Dimension, role string, e *core.Enforcement) core.Finding {
 	if f := e.Dimension(d); f != nil {
 		return *f
 	}
-	return core.Finding{Dimension: d, Level: core.Unsupported, Gap: "the " + role + " does not answer for it"}
+	return core.Finding{Dimension: d, Level: core.Unsupported, Gap: "the " + role + " does not answer for it",
+		Remedy: "use another version of the " + role}
 }
 
 // limitsWhole and limitsEach report whether the session as a whole, and each of
