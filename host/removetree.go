@@ -34,15 +34,14 @@ func removeTree(ctx context.Context, dir string) error {
 	}
 	defer top.Close()
 	r := &removal{ctx: ctx, top: top, prefix: uuid.NewString()}
-	if err := r.empty(top, "."); err != nil {
+	if err := r.empty(top, nil); err != nil {
 		return err
 	}
 	return missingIsFine(parent.Remove(name))
 }
 
-// A removal is the removal of a tree from which each directory below the second
-// level is moved up, so that no path ever has more than two names. Others may
-// remove the same tree at the same time.
+// A removal is the removal of a tree from which each directory that is too deep
+// is moved up to the top. Others may remove the same tree at the same time.
 type removal struct {
 	ctx    context.Context
 	top    *os.Root
@@ -50,11 +49,16 @@ type removal struct {
 	moved  int
 }
 
-// namesAtOnce is how many names of a directory are held in memory.
-const namesAtOnce = 1024
+const (
+	// namesAtOnce is how many names of a directory are held in memory.
+	namesAtOnce = 1024
+	// maxDepth is how many directories are open at once.
+	maxDepth = 16
+)
 
-// empty removes what is in a directory, which is the top or directly below it.
-func (r *removal) empty(dir *os.Root, path string) error {
+// empty removes what is in a directory, to which the names of path lead from the
+// top.
+func (r *removal) empty(dir *os.Root, path []string) error {
 	for {
 		names, err := someNames(dir)
 		if err != nil || len(names) == 0 {
@@ -71,7 +75,7 @@ func (r *removal) empty(dir *os.Root, path string) error {
 	}
 }
 
-func (r *removal) remove(dir *os.Root, path, name string) error {
+func (r *removal) remove(dir *os.Root, path []string, name string) error {
 	err := dir.Remove(name)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -85,11 +89,12 @@ func (r *removal) remove(dir *os.Root, path, name string) error {
 		return missingIsFine(err)
 	}
 	defer sub.Close()
-	if path != "." {
+	path = append(path, name)
+	if len(path) == maxDepth {
 		r.moved++
-		return missingIsFine(r.top.Rename(filepath.Join(path, name), r.prefix+"-"+strconv.Itoa(r.moved)))
+		return missingIsFine(r.top.Rename(filepath.Join(path...), r.prefix+"-"+strconv.Itoa(r.moved)))
 	}
-	if err := r.empty(sub, name); err != nil {
+	if err := r.empty(sub, path); err != nil {
 		return err
 	}
 	return missingIsFine(dir.Remove(name))
