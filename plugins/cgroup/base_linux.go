@@ -2,6 +2,8 @@ package cgroup
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"syscall"
 
@@ -10,38 +12,45 @@ import (
 	"github.com/pinfold/pinfold/core"
 )
 
-// A place is where sessions of this process can be looked for and made.
+// A place is where sessions can be looked for, and made by an owner.
 type place struct {
 	hierarchy
 	mounts []mount
 	own    string // the tracker's own cgroup
+	owner  string // the owner's, which is the same unless one of them was moved
 }
 
-// locate finds the mount of cgroup v2 that shows the tracker's own cgroup.
-func locate(stage core.Stage) (*place, error) {
+// locate finds the mount of cgroup v2 that shows the cgroup of a process, the
+// owner of a session that is to be made.
+func locate(stage core.Stage, owner int) (*place, error) {
 	mounts, err := mountTable.read()
 	if err != nil {
 		return nil, failure(stage, core.ErrUnavailable, "/proc/self/mountinfo", err, "reading the mounts")
 	}
-	text, err := readFile(unix.AT_FDCWD, "/proc/self/cgroup")
+	own, err := cgroupOf(os.Getpid())
+	if errors.Is(err, unix.ENODATA) {
+		return nil, noHierarchy(stage, "this kernel runs without cgroup v2")
+	}
 	if err != nil {
 		return nil, failure(stage, core.ErrUnavailable, "/proc/self/cgroup", err, "reading the own cgroup")
 	}
-	own, ok := ownCgroup(text)
-	if !ok {
-		return nil, noHierarchy(stage, "this kernel runs without cgroup v2")
+	theirs := own
+	if owner != os.Getpid() {
+		if theirs, err = cgroupOf(owner); err != nil {
+			return nil, failure(stage, core.ErrUnavailable, fmt.Sprintf("/proc/%d/cgroup", owner), err, "reading the cgroup of the host")
+		}
 	}
 	all := hierarchies(mounts)
 	if len(all) == 0 {
 		return nil, noHierarchy(stage, "no cgroup v2 filesystem is mounted")
 	}
 	for _, h := range all {
-		if directory, ok := h.directory(own); ok && isVisible(directory) {
-			return &place{hierarchy: h, mounts: mounts, own: own}, nil
+		if directory, ok := h.directory(theirs); ok && isVisible(directory) {
+			return &place{hierarchy: h, mounts: mounts, own: own, owner: theirs}, nil
 		}
 	}
 	e := noHierarchy(stage, "the cgroup of this process is in no mounted cgroup v2 filesystem")
-	e.Path = own
+	e.Path = theirs
 	return nil, e
 }
 
@@ -55,50 +64,6 @@ func isVisible(directory string) bool {
 	defer unix.Close(fd)
 	cgroup2, err := isCgroup2(fd)
 	return err == nil && cgroup2
-}
-
-// make makes the cgroup of a session that needs the given controllers, below
-// the best directory there is, or opens it if it is there. The directory is
-// settled once for each set of controllers.
-func (t *Tracker) make(stage core.Stage, name leafName, need controllers) (l *leaf, made bool, err error) {
-	t.mu.Lock()
-	base, ok := t.bases[need]
-	t.mu.Unlock()
-	if ok {
-		l, made, err = t.makeBelow(stage, base, name)
-		if err == nil {
-			return l, made, nil
-		}
-		// The tracker was moved, or rights have changed: look again.
-	}
-	p, err := locate(stage)
-	if err != nil {
-		return nil, false, err
-	}
-	var tried []refusal
-	for _, base := range p.ranked(need) {
-		l, made, err := t.makeBelow(stage, base, name)
-		if err != nil {
-			if errno := errnoOf(err); errno != 0 {
-				tried = append(tried, refusal{base, stepMake, errno, false})
-				continue
-			}
-			return nil, false, err
-		}
-		if err := join(l.fd); err != nil {
-			if made {
-				unix.Rmdir(l.path)
-			}
-			l.close()
-			tried = append(tried, refusal{base, stepJoin, errnoOf(err), errors.Is(err, errKilledAtBirth)})
-			continue
-		}
-		t.mu.Lock()
-		t.bases[need] = base
-		t.mu.Unlock()
-		return l, made, nil
-	}
-	return nil, false, refused(stage, tried)
 }
 
 // makeBelow makes the cgroup of a session below base, or opens it.
@@ -130,7 +95,7 @@ func (t *Tracker) makeBelow(stage core.Stage, base string, name leafName) (*leaf
 // ranked returns the directories to try, those where more of the needed
 // controllers can be had before others, then the nearest first.
 func (p *place) ranked(need controllers) []string {
-	dirs := p.candidates(p.own)
+	dirs := p.candidates(p.owner)
 	if need == 0 {
 		return dirs
 	}
@@ -142,20 +107,37 @@ func (p *place) ranked(need controllers) []string {
 	return dirs
 }
 
-// notADirectory cannot be executed: a component of it is a file that this
-// process has just read, so the answer is ENOTDIR, which clone3 never gives.
-const notADirectory = "/proc/self/cgroup/nothing"
-
-// join finds out whether a process can be started in the cgroup, by starting
-// one there. It is a child of this process that shares its memory, is refused
-// its execve, and is gone when join returns: 30 µs, and no program is run.
+// join finds out whether the owner can start processes in a session.
 //
 // The kernel asks for write permission on the cgroup.procs of the new cgroup and
 // on that of the nearest common ancestor with the parent's cgroup (clone(2),
 // CLONE_INTO_CGROUP; cgroup_procs_write_permission in kernel/cgroup/cgroup.c),
 // and that the cgroup can hold processes at all. A mkdir that works proves none
-// of this. Since the host runs as the same user in the same cgroup as its
-// tracker, what is true for one is true for the other.
+// of this. The owner is of the same user as its tracker, so what is true for one
+// is true for the other while they are in the same cgroup. If they are not, the
+// tracker finds out all but the permission on the ancestor, and asks for that.
+func (p *place) join(l *leaf) error {
+	err := join(l.fd)
+	if p.own == p.owner {
+		return err
+	}
+	if err != nil && !errors.Is(err, unix.EACCES) && !errors.Is(err, errKilledAtBirth) {
+		return err
+	}
+	ancestor, ok := p.directory(commonAncestor(p.owner, l.cgroup))
+	if !ok {
+		return unix.ENOENT
+	}
+	return unix.Faccessat(unix.AT_FDCWD, ancestor+"/cgroup.procs", unix.W_OK, unix.AT_EACCESS)
+}
+
+// notADirectory cannot be executed: a component of it is a file that this
+// process has just read, so the answer is ENOTDIR, which clone3 never gives.
+const notADirectory = "/proc/self/cgroup/nothing"
+
+// join finds out whether this process can start another in a cgroup, by doing so:
+// a child that shares its memory, is refused its execve, and is gone when join
+// returns. That takes 30 µs, and no program is run.
 func join(cgroup int) error {
 	pid, err := syscall.ForkExec(notADirectory, []string{"pinfold-probe"}, &syscall.ProcAttr{
 		Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: cgroup},

@@ -3,7 +3,6 @@ package cgroup
 import (
 	"context"
 	"errors"
-	"path"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,7 +40,7 @@ func (t *Tracker) remove(ctx context.Context, l *leaf) (*core.KillReport, error)
 		}
 		err := unix.Rmdir(l.path)
 		if err == unix.EACCES {
-			reopen(unix.AT_FDCWD, path.Dir(l.path))
+			reopen(unix.AT_FDCWD, l.parent())
 			err = unix.Rmdir(l.path)
 		}
 		if err == nil || isGone(err) {

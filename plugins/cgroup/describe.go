@@ -12,7 +12,7 @@ import (
 const Name = "cgroup"
 
 // Version is the semantic version of the backend.
-const Version = "0.1.0"
+const Version = "0.2.0"
 
 // DefaultKillTimeout is how long Kill and Close try at most, unless the context
 // ends first. SIGKILL takes effect in milliseconds; what is alive after seconds
@@ -34,6 +34,6 @@ func (t *Tracker) Describe(context.Context) (*core.Description, error) {
 		Name:     Name,
 		Version:  Version,
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Features: []string{core.FeatureSessionLimits, core.FeatureDetached},
+		Features: []string{core.FeatureSessionLimits, core.FeatureDetached, core.FeatureMoveOwner},
 	}, nil
 }

@@ -35,9 +35,21 @@
 // read: from any other, the tracker cannot tell whether the owner lives and
 // takes it for living.
 //
-// Sessions are made directly below the cgroup that the tracker runs in, so
-// that they stay within the limits and the reach of whatever service manager or
-// session that belongs to. A session with limits goes below the nearest ancestor
-// that has the controllers for it. A tracker that itself runs inside a session
-// never leaves that session.
+// # Where sessions are made
+//
+// On the first of these rungs that will hold, which is found out by trying, and
+// told by the finding on clean-up:
+//
+//  1. Directly below the cgroup that the owner runs in, so that they stay within
+//     the limits and the reach of whatever service manager or session that belongs
+//     to; or else below the nearest ancestor that allows it. A session with limits
+//     goes below the nearest that has the controllers for it. This is for root,
+//     for delegated cgroups, and for services of a user's manager.
+//  2. In a scope that the user's systemd is asked for, by D-Bus, and that the owner
+//     is moved to. This is for a normal user's login session, where cgroups can
+//     perhaps be made but no process can be started in them. The owner has to
+//     permit it ([core.OpenRequest].MoveOwner); the tracker stays where it is.
+//     The scope is named after the owner, and systemd removes it when it is empty.
+//
+// An owner that itself runs inside a session never leaves that session.
 package cgroup

@@ -45,7 +45,8 @@ const (
 )
 
 // remedies say what a person can do about a refusal. The first that fits is
-// taken; the last one always does.
+// taken; the last one always does. Without a remedy it is a scope of systemd that
+// would help: it is another cgroup, and the user's own.
 var remedies = []struct {
 	step   step // any if empty
 	errnos []syscall.Errno
@@ -60,40 +61,64 @@ var remedies = []struct {
 		"no more processes may be started: see ulimit -u and the pids.max of the cgroup"},
 	{"", []syscall.Errno{syscall.EROFS}, core.ErrNotPermitted,
 		"the cgroup filesystem is mounted read-only: run the program where it is mounted read-write, with a cgroup of its own"},
-	{"", []syscall.Errno{syscall.EACCES, syscall.EPERM}, core.ErrNotPermitted,
-		"run the program in a cgroup of its own: systemd-run --user --scope -p Delegate=yes PROGRAM; or run it as root"},
 	{"", []syscall.Errno{syscall.EAGAIN, syscall.ENOSPC, syscall.ENOMEM}, core.ErrUnavailable,
 		"the kernel's limit on cgroups is reached: see cgroup.max.descendants and cgroup.max.depth, and run pinfold sweep"},
-	{"", []syscall.Errno{syscall.EOPNOTSUPP}, core.ErrUnsupported,
-		"the program runs in a threaded cgroup: run it in one of its own: systemd-run --user --scope -p Delegate=yes PROGRAM"},
-	{"", nil, core.ErrUnsupported,
-		"run the program in a cgroup of its own: systemd-run --user --scope -p Delegate=yes PROGRAM; or run it as root"},
+	{"", []syscall.Errno{syscall.EACCES, syscall.EPERM}, core.ErrNotPermitted, ""},
+	{"", nil, core.ErrUnsupported, ""},
 }
 
-// refused returns the error for the refusals of every candidate, the nearest
-// first. It must have one.
-func refused(stage core.Stage, tried []refusal) *core.Error {
-	first := tried[0]
-	e := &core.Error{
-		Stage:   stage,
-		Backend: Name,
-		Path:    first.directory,
-		Errno:   first.errno,
-		Detail:  fmt.Sprintf("this process may not %s below %q", first.step, first.directory),
+// remedy returns the reason for an error about the refusal, and what to do about
+// it, or "" if a scope would help.
+func (r refusal) remedy() (core.Reason, string) {
+	if r.killed {
+		return core.ErrUnsupported, ""
 	}
-	if len(tried) > 1 {
-		e.Detail += ", nor below any cgroup above it"
-	}
-	for _, r := range remedies {
-		if (r.step == "" || r.step == first.step) && (r.errnos == nil || slices.Contains(r.errnos, first.errno)) {
-			e.Reason, e.Remedy = r.reason, r.remedy
-			break
+	for _, known := range remedies {
+		if (known.step == "" || known.step == r.step) && (known.errnos == nil || slices.Contains(known.errnos, r.errno)) {
+			return known.reason, known.remedy
 		}
 	}
+	panic("cgroup: the last of the remedies fits every refusal")
+}
+
+// scopeWouldHelp reports whether the refusal is about the cgroup that the owner is
+// in, so that it would be another in a scope.
+func scopeWouldHelp(r refusal) bool {
+	_, remedy := r.remedy()
+	return remedy == ""
+}
+
+// detail words the refusals of every candidate, the nearest first, as what the
+// process may not do.
+func detail(tried []refusal) string {
+	first := tried[0]
+	s := fmt.Sprintf("may not %s below %q", first.step, first.directory)
+	if len(tried) > 1 {
+		s += ", nor below any cgroup above it"
+	}
 	if first.killed {
-		e.Reason = core.ErrUnsupported
-		e.Detail += ": it is killed at its birth"
-		e.Remedy = "the cgroup that this program runs in was killed once, by way of cgroup.kill, and Linux then lets it start nothing in another: start the program in a new cgroup"
+		s += ": it is killed at its birth, since the cgroup that the parent runs in was killed once, by way of cgroup.kill"
+	}
+	return s
+}
+
+// refused returns the error for the refusals of every candidate, of which there
+// must be one, and of a scope, if that would have helped.
+func refused(stage core.Stage, tried []refusal, scope *scopeRefusal) *core.Error {
+	first := tried[0]
+	e := &core.Error{Stage: stage, Backend: Name, Path: first.directory, Errno: first.errno, Detail: "this process " + detail(tried)}
+	if e.Reason, e.Remedy = first.remedy(); e.Remedy != "" {
+		return e
+	}
+	e.Remedy = "run the program as root, or in a cgroup of its own"
+	if first.killed {
+		e.Remedy = "start the program in a new cgroup"
+	}
+	if scope != nil {
+		e.Detail = fmt.Sprintf("this process gets no systemd scope (%v), and %s", scope, detail(tried))
+	}
+	if scope != nil && scope.remedy != "" {
+		e.Remedy = scope.remedy + "; or " + e.Remedy
 	}
 	return e
 }

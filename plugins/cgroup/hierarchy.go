@@ -108,6 +108,14 @@ func (h hierarchy) cgroup(directory string) (string, bool) {
 	return path.Clean(h.root + rest), true
 }
 
+// commonAncestor returns the lowest cgroup that both are in or below.
+func commonAncestor(a, b string) string {
+	for !within(b, a) {
+		a = path.Dir(a)
+	}
+	return a
+}
+
 // hierarchies returns where cgroup v2 is mounted: the mounts that can be
 // written to first, otherwise in the order of the table.
 func hierarchies(mounts []mount) []hierarchy {
@@ -137,10 +145,14 @@ func hierarchyOf(mounts []mount, directory string) (hierarchy, bool) {
 }
 
 // candidates returns the directories below which sessions may be made, the best
-// first: that of the own cgroup, then its ancestors as far as the mount shows
-// them. Within a session it stops at that session, which nothing may leave.
-func (h hierarchy) candidates(own string) []string {
-	directory, ok := h.directory(own)
+// first: that of the owner's cgroup, or of the scope that the owner was moved to,
+// then its ancestors as far as the mount shows them. Within a session it stops at
+// that session, which nothing may leave.
+func (h hierarchy) candidates(owner string) []string {
+	if scope, ok := scopeOf(owner); ok {
+		owner = scope
+	}
+	directory, ok := h.directory(owner)
 	if !ok {
 		return nil
 	}

@@ -20,6 +20,8 @@ import (
 
 func asHost(mode string, args []string) {
 	switch mode {
+	case "owner":
+		asOwner()
 	case "host":
 		say("ready")
 		openAs(args[0], false)
@@ -55,16 +57,16 @@ func openAs(id string, detached bool) *core.Opened {
 	must(err)
 	self, err := owner.Self()
 	must(err)
-	o, err := New().Open(ctx, &core.OpenRequest{Session: session, Owner: self, Detached: detached})
+	o, err := New().Open(ctx, &core.OpenRequest{Session: session, Owner: self, Detached: detached, MoveOwner: os.Getenv(moveKey) != ""})
 	must(err)
-	must(inSession(o, "sleep").Start())
+	must(inside(o, "sleep").Start())
 	text, err := json.Marshal(o.Handle)
 	must(err)
 	say(string(text))
 	return o
 }
 
-func inSession(o *core.Opened, mode string) *exec.Cmd {
+func inside(o *core.Opened, mode string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", string(o.Handle.Data))
 	cmd.Env = append(os.Environ(), modeKey+"="+mode)
 	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(o.Birth.Cgroup.Fd())}
@@ -100,7 +102,7 @@ func asUser(id, mode string) {
 		say(err.Error())
 		return
 	}
-	cmd := inSession(o, mode)
+	cmd := inside(o, mode)
 	out, err := cmd.StdoutPipe()
 	must(err)
 	must(cmd.Start())

@@ -28,6 +28,9 @@ type leaf struct {
 
 func (l *leaf) close() { unix.Close(l.fd) }
 
+// parent is the directory that the session was made below.
+func (l *leaf) parent() string { return path.Dir(l.path) }
+
 func (l *leaf) handle() core.Handle { return handleOf(l.name, l.path) }
 
 func handleOf(name leafName, path string) core.Handle {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path"
 
 	"golang.org/x/sys/unix"
 
@@ -79,7 +78,7 @@ func hasSwap() bool {
 // possible, and says what the kernel refused. It is done when the cgroup exists
 // already, so that the parent cannot vanish.
 func (l *leaf) enable(need controllers) (got controllers, problem string) {
-	parent := path.Dir(l.path)
+	parent := l.parent()
 	for _, known := range controllerNames {
 		if need&known.bit == 0 {
 			continue

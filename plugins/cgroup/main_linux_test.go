@@ -79,6 +79,8 @@ func tracker(t testing.TB, options ...Option) *Tracker {
 			probeGap = err.Error()
 		} else if f := c.Findings[0]; f.Level != core.Enforced {
 			probeGap = f.Gap
+		} else if own, _ := cgroupOf(os.Getpid()); f.Mechanism == scopeMechanism && os.Getenv(moveKey) == "" {
+			probeGap = "sessions take a scope in " + own + ": see TestEverythingInScope"
 		}
 	})
 	if probeGap != "" {
@@ -101,7 +103,7 @@ func request(t testing.TB) *core.OpenRequest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &core.OpenRequest{Session: newSession(), Owner: self}
+	return &core.OpenRequest{Session: newSession(), Owner: self, MoveOwner: os.Getenv(moveKey) != ""}
 }
 
 // open opens a session, which is closed at the end of the test.

@@ -45,10 +45,14 @@ func (k *killing) killMembers(ctx context.Context, pids []int) error {
 	}()
 	for _, pid := range pids {
 		fd, err := unix.PidfdOpen(pid, 0)
-		if errors.Is(err, unix.ESRCH) {
+		switch {
+		case errors.Is(err, unix.ESRCH):
 			continue
-		}
-		if err != nil {
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT):
+			// What kernels say, instead, of a process that ends at that very
+			// moment: no process has that pid (any more), or a thread has.
+			continue
+		case err != nil:
 			return pathError("pidfd_open", strconv.Itoa(pid), err)
 		}
 		open[pid] = fd

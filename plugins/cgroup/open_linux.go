@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 
 	"golang.org/x/sys/unix"
 
@@ -30,7 +31,7 @@ func (t *Tracker) Open(ctx context.Context, req *core.OpenRequest) (*core.Opened
 	if err := t.admit(req.Owner); err != nil {
 		return nil, err
 	}
-	l, made, err := t.make(core.StageOpen, name, needs(req.Limits))
+	l, made, err := t.make(ctx, core.StageOpen, name, needs(req.Limits), req.MoveOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (t *Tracker) opened(l *leaf, limits core.LimitsPolicy) (*core.Opened, error
 	opened := &core.Opened{
 		Handle:      l.handle(),
 		Constraints: constraints(mounts, t.uid),
-		Enforcement: core.Enforcement{Dimensions: []core.Finding{cleanupFinding()}},
+		Enforcement: core.Enforcement{Dimensions: []core.Finding{cleanupFinding(l.parent())}},
 	}
 	if needs(limits) != 0 {
 		finding, err := l.limit(limits, mounts)
@@ -86,6 +87,13 @@ func (t *Tracker) opened(l *leaf, limits core.LimitsPolicy) (*core.Opened, error
 	return opened, nil
 }
 
-func cleanupFinding() core.Finding {
-	return core.Finding{Dimension: core.Cleanup, Level: core.Enforced, Mechanism: "cgroup v2, born inside by clone3"}
+// cleanupFinding is the finding for sessions made below a directory.
+func cleanupFinding(base string) core.Finding {
+	mechanism := "cgroup v2, born inside by clone3"
+	if isScopeName(path.Base(base)) {
+		mechanism = scopeMechanism
+	}
+	return core.Finding{Dimension: core.Cleanup, Level: core.Enforced, Mechanism: mechanism}
 }
+
+const scopeMechanism = "cgroup v2 in a systemd scope, born inside by clone3"

@@ -49,7 +49,7 @@ func TestRefusals(t *testing.T) {
 		{{own, stepJoin, syscall.ENOENT, false}},
 		{{own, stepJoin, 0, true}},
 	} {
-		err := refused(core.StageOpen, tried)
+		err := refused(core.StageOpen, tried, &scopeRefusal{why: "WHY"})
 		fmt.Fprintf(&b, "%s %s:\n%v\n\n", tried[0].step, errnoName(tried[0].errno), err)
 		if err.Reason == "" || err.Remedy == "" || !errors.Is(err, err.Reason) {
 			t.Errorf("%+v", err)

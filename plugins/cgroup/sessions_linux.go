@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 
@@ -23,7 +24,7 @@ type found struct {
 // find returns the sessions of this user in the whole hierarchy that is
 // visible: they may have been opened from any cgroup.
 func (t *Tracker) find(ctx context.Context, stage core.Stage) ([]found, error) {
-	p, err := locate(stage)
+	p, err := locate(stage, os.Getpid())
 	if err != nil {
 		return nil, err
 	}

@@ -23,8 +23,11 @@ type Tracker struct {
 	view view
 
 	mu    sync.Mutex
-	bases map[controllers]string  // directories that sessions were made below
+	bases map[baseKey]string      // directories that sessions were made below
 	hosts map[core.Owner]struct{} // who opened sessions through this process
+
+	moving sync.Mutex          // held while an owner is moved
+	moved  map[core.Owner]bool // owners that this process has moved
 
 	// Open holds gate for reading, HostGone for writing, so that no session is
 	// made that HostGone does not see.
@@ -40,8 +43,9 @@ func New(options ...Option) *Tracker {
 		killName: "cgroup.kill",
 		uid:      os.Geteuid(),
 		view:     view{pidNS: namespace("pid"), timeNS: namespace("time")},
-		bases:    map[controllers]string{},
+		bases:    map[baseKey]string{},
 		hosts:    map[core.Owner]struct{}{},
+		moved:    map[core.Owner]bool{},
 	}
 	// A tracker that takes over from one that died has not seen its host open
 	// the sessions. The host is its parent.
