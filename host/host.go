@@ -30,6 +30,20 @@ type Options struct {
 	// put in front of a command. Programs of the confiner's own package need
 	// not be listed.
 	Wrappers []string
+	// MoveHost permits the tracker to move this process into a cgroup of its own if
+	// it can make no session otherwise. On Linux that is so in a login session (ssh,
+	// a terminal) of any user but root. The tracker then asks the user's systemd for
+	// a scope, when the first session is opened, and the process stays in it until
+	// it ends. What that changes for the process:
+	//   - It is of the user manager, no more of the login session. The session's
+	//     end, loginctl kill-session and the session's limits no longer reach it.
+	//   - It ends with the user manager, which is soon after the user's last
+	//     logout, unless the user lingers (loginctl enable-linger).
+	//   - What it starts from then on, in sessions or not, is in the scope too;
+	//     what it started before is not.
+	//
+	// Without it, opening a session there fails, and the error says so.
+	MoveHost bool
 	// Logger receives the backends' logs. The default discards them.
 	Logger hclog.Logger
 }

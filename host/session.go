@@ -115,7 +115,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 			core.PathRule{Path: s.temp, Access: core.AllAccess, Origin: "session"})
 	}
 	early := s.planEarly(ctx)
-	s.opened, err = s.host.tracker.Open(ctx, s.openRequest())
+	s.opened, err = s.openTracked(ctx)
 	if err != nil {
 		early.discard()
 		return err
