@@ -39,7 +39,7 @@ func newHost(f backendFlags, logger hclog.Logger) (*host.Host, error) {
 			return nil, err
 		}
 	}
-	return host.New(host.Options{Confiner: f.Confiner, Tracker: f.Tracker, Embedded: self, Logger: logger})
+	return host.New(host.Options{Confiner: f.Confiner, Tracker: f.Tracker, Embedded: self, MoveHost: true, Logger: logger})
 }
 
 // program finds a backend by name or path: an installed one, or one of this
