@@ -80,7 +80,7 @@ func TestEnvironmentOfCommands(t *testing.T) {
 			!strings.Contains(text, "PWD="+s.policy.Workspace+"\n") {
 			t.Errorf("the first command saw:\n%s", text)
 		}
-		if text := string(two); strings.Contains(text, "ONLY") || !strings.Contains(text, "\nHOME="+os.Getenv("HOME")+"\n") {
+		if text := "\n" + string(two); strings.Contains(text, "ONLY") || !strings.Contains(text, "\nHOME="+os.Getenv("HOME")+"\n") {
 			t.Errorf("the second command saw:\n%s", text)
 		}
 	})
