@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -121,6 +122,49 @@ func TestCloseDoesNotHang(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 	hang = false
+	mustEnd(t, s)
+}
+
+// A birth that hangs, in a filesystem that does not answer, is killed with the
+// session, and nothing is closed before it has ended.
+func TestCloseKillsABirthThatHangs(t *testing.T) {
+	tracker := &fakeTracker{}
+	h, _ := fakeHost(t, &fakeConfiner{}, tracker)
+	s, err := h.Open(context.Background(), core.WorkspaceWrite(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.beginBirth(); err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	tracker.kill = func(context.Context) (*core.KillReport, error) {
+		killed = true
+		s.endBirth()
+		return &core.KillReport{Outcome: core.ProvedEmpty}, nil
+	}
+	tracker.close = func(context.Context) (*core.KillReport, error) {
+		if !killed {
+			t.Error("the session was closed under a birth")
+		}
+		return &core.KillReport{Outcome: core.ProvedEmpty}, nil
+	}
+	mustEnd(t, s)
+	if !killed {
+		t.Error("nothing was killed")
+	}
+}
+
+func TestOpenAfterTheTemporaryDirectoriesWereCleaned(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	h, _ := fakeHost(t, &fakeConfiner{}, &fakeTracker{})
+	if err := os.RemoveAll(h.temp); err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.Open(context.Background(), core.WorkspaceWrite(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	mustEnd(t, s)
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 )
 
@@ -61,7 +62,7 @@ func (h *Host) guard() {
 				return
 			}
 			pause = min(max(2*pause, shortestPause), longestPause)
-			err := h.trackerProcess.Start()
+			err := h.startTracker()
 			if err == nil {
 				h.note("the tracker's process ended, and was started again")
 				break
@@ -70,6 +71,15 @@ func (h *Host) guard() {
 				"nothing ends the session now if this program is killed", err))
 		}
 	}
+}
+
+// startTracker starts the tracker. What cleans directories for temporary files
+// may have removed the one for its socket.
+func (h *Host) startTracker() error {
+	if _, err := privateDir(filepath.Dir(h.sockets)); err != nil {
+		return err
+	}
+	return h.trackerProcess.Start()
 }
 
 // rest pauses, and reports false if the guard is to end.

@@ -107,7 +107,14 @@ func bootKey(boot string) string { return strings.ReplaceAll(strings.ToLower(boo
 // makeTemp makes a session's temporary directory.
 func makeTemp(parent string, o core.Owner, id core.SessionID) (string, error) {
 	dir := filepath.Join(parent, tempName{o, ownView(), id}.String())
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrNotExist) {
+		// What cleans directories for temporary files has removed the parent.
+		if _, err = privateDir(filepath.Dir(parent)); err == nil {
+			err = os.Mkdir(dir, 0o700)
+		}
+	}
+	if err != nil {
 		return "", &core.Error{
 			Reason: core.ErrNotPermitted, Stage: core.StageOpen, Detail: "the session's temporary directory cannot be made", Err: err,
 		}
