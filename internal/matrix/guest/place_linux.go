@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// targetsFile is where the rogue command finds its targets: in the workspace, for that is what it may read.
+const targetsFile = "targets.json"
+
+// secretVariable is set for pinfold, and passed by nobody.
+const secretVariable = "ROGUE_SECRET"
+
+// targets are what the rogue command aims at.
+type targets struct {
+	Outside string // a directory next to the workspace
+	Secret  string // a file in it
+	// The device and inode of Secret, by which an inherited descriptor is told.
+	Device, Inode uint64
+	Servers       servers
+	Process       int    // a process outside
+	Cgroup        string // a cgroup that the user may make and, perhaps, join; "" if there is none
+	Token         string // what marks the daemon in its command line
+}
+
+// place is the workspace of one run, and what is around it.
+type place struct {
+	workspace string
+	targets   targets
+}
+
+func newPlace(dir string, servers *servers) (*place, error) {
+	p := &place{workspace: filepath.Join(dir, "workspace")}
+	p.targets = targets{
+		Outside: filepath.Join(dir, "outside"), Secret: filepath.Join(dir, "outside", "secret"),
+		Servers: *servers, Process: os.Getpid(), Token: "token-" + strconv.Itoa(os.Getpid()) + "-" + filepath.Base(dir),
+	}
+	for _, dir := range []string{p.workspace, p.targets.Outside} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range []string{"secret", "append", "truncate", "remove", "chmod"} {
+		if err := os.WriteFile(filepath.Join(p.targets.Outside, name), []byte("hunter2\n"), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	if err := copyProgram("/bin/true", filepath.Join(p.targets.Outside, "program")); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if err := copyProgram(self, filepath.Join(p.workspace, "rogue")); err != nil {
+		return nil, err
+	}
+	var stat syscall.Stat_t
+	if err := syscall.Stat(p.targets.Secret, &stat); err != nil {
+		return nil, err
+	}
+	p.targets.Device, p.targets.Inode = stat.Dev, stat.Ino
+	p.targets.Cgroup = makeCgroup()
+	return p, nil
+}
+
+func (p *place) close() {
+	if p.targets.Cgroup != "" {
+		os.Remove(p.targets.Cgroup)
+	}
+}
+
+func copyProgram(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// makeCgroup makes a cgroup v2 that is no session of pinfold: at the root for root, or else in the highest ancestor of the own
+// cgroup where this user may.
+func makeCgroup() string {
+	for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
+		if _, err := os.Stat(filepath.Join(mount, "cgroup.procs")); err != nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(mount, "tasks")); err == nil {
+			continue // cgroup v1
+		}
+		own, err := os.ReadFile("/proc/self/cgroup")
+		if err != nil {
+			return ""
+		}
+		for line := range strings.Lines(string(own)) {
+			name, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")
+			if !ok {
+				continue
+			}
+			dir := mount
+			for _, element := range append([]string{""}, strings.Split(name, "/")...) {
+				dir = filepath.Join(dir, element)
+				if made := filepath.Join(dir, "matrix-outside"); os.Mkdir(made, 0o755) == nil {
+					return made
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// killDaemons kills the daemons of the run and notes in outcomes, unless nil, whether the attempt to leave one succeeded.
+func (p *place) killDaemons(outcomes map[string]string) error {
+	found, err := p.daemons()
+	if err != nil {
+		return err
+	}
+	for _, pid := range found {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+			return err
+		}
+	}
+	if outcomes != nil && outcomes["daemon"] == "" && len(found) == 0 {
+		outcomes["daemon"] = "it was started, and killed at the end of the session"
+	}
+	return nil
+}
+
+// daemons finds live processes by the token in their command line; a zombie has none.
+func (p *place) daemons() ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && bytes.Contains(line, []byte(p.targets.Token+"\x00")) {
+			found = append(found, pid)
+		}
+	}
+	return found, nil
+}
