@@ -45,6 +45,17 @@ test-short: ## Run the quick tests without the race detector
 bench: build need-cc ## Time launches, sessions and kills beside a bare fork and exec
 	PATH="$(CURDIR)/bin:$$PATH" PINFOLD="$(CURDIR)/bin/pinfold" $(GO) run ./internal/bench
 
+# GOLDEN=update takes what was seen for right, ONLY=REGEXP narrows it to some machines: make matrix-all ONLY='6.1, user'
+MATRIX := $(GO) run ./internal/matrix $(if $(filter update,$(GOLDEN)),-update) $(if $(ONLY),-only '$(ONLY)')
+
+.PHONY: matrix
+matrix: ## Boot four kernels, and compare what is enforced in each with README.md
+	$(MATRIX)
+
+.PHONY: matrix-all
+matrix-all: ## The same as any user, with any layout of cgroups, with and without Landlock
+	$(MATRIX) -all
+
 .PHONY: goldens
 goldens: ## Rewrite the golden files under testdata/ from what the code does now
 	$(GO) test -count=1 $$(grep -rlE 'flag\.Bool\("update"' --include='*_test.go' . | xargs -r dirname | LC_ALL=C sort -u) -update
