@@ -108,9 +108,10 @@ func (c *Conn) Send(f *os.File) (uint64, error) {
 }
 
 // Take returns the file that arrived, or is about to arrive, under id. The
-// caller owns it. A second Take of one id waits in vain until ctx ends.
+// caller owns it. What the other side sent before its end can still be taken
+// after it, until Close. A second Take of one id waits in vain until ctx ends.
 func (c *Conn) Take(ctx context.Context, id uint64) (*os.File, error) {
-	for {
+	for ended := false; ; {
 		c.mu.Lock()
 		f, changed := c.arrived[id].file, c.changed
 		delete(c.arrived, id)
@@ -118,10 +119,13 @@ func (c *Conn) Take(ctx context.Context, id uint64) (*os.File, error) {
 		if f != nil {
 			return f, nil
 		}
+		if ended {
+			return nil, c.err
+		}
 		select {
 		case <-changed:
 		case <-c.done:
-			return nil, c.err
+			ended = true // one more look: the file may have come just before
 		case <-ctx.Done():
 			return nil, fmt.Errorf("lifeline: waiting for file %d: %w", id, ctx.Err())
 		}
@@ -132,6 +136,7 @@ func (c *Conn) Take(ctx context.Context, id uint64) (*os.File, error) {
 func (c *Conn) Close() error {
 	err := c.socket.Close()
 	<-c.done
+	c.drop()
 	return err
 }
 
@@ -141,14 +146,21 @@ func (c *Conn) receive() {
 		err = ErrClosed
 	}
 	c.socket.Close()
+	if err != ErrClosed {
+		c.drop() // whoever breaks the protocol is not believed any more
+	}
+	c.err = err
+	close(c.done)
+}
+
+// drop closes the files that were not taken.
+func (c *Conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range c.arrived {
 		a.file.Close()
 	}
 	clear(c.arrived)
-	c.err = err
-	close(c.done)
 }
 
 func (c *Conn) receiveAll() error {
