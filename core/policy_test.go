@@ -3,16 +3,12 @@ package core_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // What a preset allows changes only with its golden file.
 func TestPresets(t *testing.T) {
@@ -26,19 +22,7 @@ func TestPresets(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = append(got, '\n')
-		file := filepath.Join("testdata", name+".json")
-		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != string(want) {
-			t.Errorf("%s differs; -update rewrites it. Got:\n%s", file, got)
-		}
+		golden.Compare(t, name+".json", string(got))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pinfold/pinfold/internal/golden"
 )
 
 // Each of these is refused before anything is started.
@@ -69,7 +71,7 @@ func TestBadArguments(t *testing.T) {
 		r := p.pinfold(args...)
 		fmt.Fprintf(&b, "$ pinfold %s\n%s%s[%d]\n\n", shellWords(args), r.stdout, r.stderr, r.status)
 	}
-	golden(t, "bad-arguments.txt", strings.ReplaceAll(b.String(), p.workspace, "WORKSPACE"))
+	golden.Compare(t, "bad-arguments.txt", strings.ReplaceAll(b.String(), p.workspace, "WORKSPACE"))
 	if _, err := os.Stat(filepath.Join(p.workspace, "ran")); err == nil {
 		t.Error("something was started")
 	}
@@ -95,7 +97,7 @@ func TestHelp(t *testing.T) {
 		if r.status != 0 || r.stderr != "" {
 			t.Errorf("%v --help: status %d\n%s", words, r.status, r.stderr)
 		}
-		golden(t, filepath.Join("help", strings.Join(append([]string{"pinfold"}, words...), "-")+".txt"), r.stdout)
+		golden.Compare(t, filepath.Join("help", strings.Join(append([]string{"pinfold"}, words...), "-")+".txt"), r.stdout)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if r := p.pinfold("completion", shell); r.status != 0 || !strings.Contains(r.stdout, "pinfold") {

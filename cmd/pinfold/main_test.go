@@ -18,8 +18,6 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 // binary is the pinfold that the tests drive, built once as it is installed.
 var binary string
 
@@ -157,27 +155,6 @@ func finish(t *testing.T, cmd *exec.Cmd) result {
 		t.Fatal(err)
 	}
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
-}
-
-// golden compares text with a file under testdata.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("differs from %s:\n%s", path, text)
-	}
 }
 
 // processesWhere returns the processes of which the fields of proc_pid_stat(5),

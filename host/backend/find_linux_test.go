@@ -114,7 +114,7 @@ func TestFindRefuses(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "%s:\n\t%v\n", c.name, err)
 	}
-	golden(t, "find.txt", text.String(), map[string]string{
+	compare(t, "find.txt", text.String(), map[string]string{
 		filepath.Dir(path): "DIR", filepath.Dir(self(t, "").Path): "BESIDE",
 	})
 	// The controls: the group is one's own, the directory is sticky.

@@ -3,7 +3,6 @@ package backend
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,30 +12,17 @@ import (
 	"time"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/internal/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares text with a file under testdata, with the paths of this
-// machine replaced by names.
-func golden(t *testing.T, name, text string, paths map[string]string) {
+// compare compares text with a golden file, the paths of this machine replaced by
+// names.
+func compare(t *testing.T, name, text string, paths map[string]string) {
 	t.Helper()
 	for path, stand := range paths {
 		text = strings.ReplaceAll(text, path, stand)
 	}
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s differs; -update rewrites it. Got:\n%s\nwant:\n%s", file, text, want)
-	}
+	golden.Compare(t, name, text)
 }
 
 // program writes an executable file.
@@ -91,7 +77,7 @@ func TestProgramsThatAreNoBackend(t *testing.T) {
 			t.Errorf("%s: left for sockets: %v, %v", c.name, left, err)
 		}
 	}
-	golden(t, "start.txt", text.String(), map[string]string{dir: "DIR", executable: "TESTBINARY"})
+	compare(t, "start.txt", text.String(), map[string]string{dir: "DIR", executable: "TESTBINARY"})
 }
 
 // Whether that is a failed start or a call that was cut off is a race.

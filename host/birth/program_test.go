@@ -3,16 +3,14 @@
 package birth
 
 import (
-	"flag"
 	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens in testdata")
 
 // TestPrograms compares the printed programs of typical births with goldens.
 func TestPrograms(t *testing.T) {
@@ -70,7 +68,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		golden(t, name, program.String())
+		golden.Compare(t, name+".golden", program.String())
 	}
 }
 
@@ -89,16 +87,3 @@ func keepOpenFiles(t *testing.T) {
 }
 
 var packageDirectory, _ = os.Getwd()
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := packageDirectory + "/testdata/" + name + ".golden"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := text0(path); got != want {
-		t.Errorf("%s is now\n%swant\n%s", name, got, want)
-	}
-}

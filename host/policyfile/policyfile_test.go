@@ -2,7 +2,6 @@ package policyfile
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,26 +11,8 @@ import (
 	"testing"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("differs from %s:\n%s", path, text)
-	}
-}
 
 // The mistakes that a person makes, one file each, and what is said of them.
 func TestErrors(t *testing.T) {
@@ -48,7 +29,7 @@ func TestErrors(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "%v\n\n", err)
 	}
-	golden(t, "errors.txt", b.String())
+	golden.Compare(t, "errors.txt", b.String())
 }
 
 var mistakes = []string{

@@ -87,7 +87,7 @@ func refuse(dir string, test bool, imported string) string {
 	if local, inside := strings.CutPrefix(imported, module+"/"); inside {
 		allowed := append([]string{own}, r.may...)
 		if test {
-			allowed = append(allowed, r.tests...)
+			allowed = append(append(allowed, "internal/golden"), r.tests...)
 		}
 		for _, dir := range allowed {
 			if within(local, dir) && !(r.exact && local != dir) {

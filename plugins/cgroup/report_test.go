@@ -2,34 +2,14 @@ package cgroup
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s:\n got\n%s\nwant\n%s", file, got, want)
-	}
-}
 
 // What a person reads when sessions cannot be made.
 func TestRefusals(t *testing.T) {
@@ -58,7 +38,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%v is not %v", err, errno)
 		}
 	}
-	golden(t, "refusals.golden", b.String())
+	golden.Compare(t, "refusals.golden", b.String())
 }
 
 func errnoName(errno syscall.Errno) string {
@@ -89,7 +69,7 @@ func TestConstraints(t *testing.T) {
 			fmt.Fprintf(&b, "no connect to %s: %s\n", c.Path, c.Why)
 		}
 	}
-	golden(t, "constraints.golden", b.String())
+	golden.Compare(t, "constraints.golden", b.String())
 }
 
 func TestLimitsFindings(t *testing.T) {
@@ -108,5 +88,5 @@ func TestLimitsFindings(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	golden(t, "limits.golden", b.String())
+	golden.Compare(t, "limits.golden", b.String())
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/internal/golden"
 )
 
 func TestScopeName(t *testing.T) {
@@ -128,7 +129,7 @@ func TestBuses(t *testing.T) {
 	} {
 		fmt.Fprintf(&b, "%s\n\n", refusedScope(r))
 	}
-	golden(t, "scopes.golden", b.String())
+	golden.Compare(t, "scopes.golden", b.String())
 }
 
 // refusedScope is what a person reads in a login session.
@@ -174,5 +175,5 @@ func TestScopeProperties(t *testing.T) {
 	for _, p := range scopeProperties(4242) {
 		fmt.Fprintf(&b, "%s: %T %v\n", p.Name, p.Value, p.Value)
 	}
-	golden(t, "scope.golden", b.String())
+	golden.Compare(t, "scope.golden", b.String())
 }

@@ -4,39 +4,13 @@ package landlock
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files under testdata/")
-
-// golden compares text with a file under testdata, or rewrites it.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s differs from what it was (run with -update to accept):\n%s", path, text)
-	}
-}
 
 // userMachine is a machine of a normal user with that Landlock.
 func userMachine(version int) *machine {
@@ -131,7 +105,7 @@ func TestReports(t *testing.T) {
 				}
 				b.WriteString(text + "\n")
 			}
-			golden(t, "report-"+c.name+".txt", b.String())
+			golden.Compare(t, "report-"+c.name+".txt", b.String())
 		})
 	}
 }
@@ -212,5 +186,5 @@ func TestFacts(t *testing.T) {
 		}
 		b.WriteString("\n")
 	}
-	golden(t, "facts.txt", b.String())
+	golden.Compare(t, "facts.txt", b.String())
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/internal/golden"
 )
 
 // everyRule is a policy that uses every kind of rule, in a fixture.
@@ -43,13 +44,13 @@ func TestListing(t *testing.T) {
 	plan := mustPlan(t, c, everyRule(ws, out))
 	root := filepath.Dir(ws)
 	text := plan.Listing[:strings.Index(plan.Listing, "# seccomp")]
-	golden(t, "listing.txt", strings.ReplaceAll(text, root, "/ROOT"))
+	golden.Compare(t, "listing.txt", strings.ReplaceAll(text, root, "/ROOT"))
 
 	var b strings.Builder
 	for _, f := range plan.Enforcement.Rules {
 		b.WriteString(strings.Join([]string{string(f.Dimension), f.Rule, f.Level.String(), f.Mechanism, f.Gap}, " | ") + "\n")
 	}
-	golden(t, "rules.txt", strings.ReplaceAll(b.String(), root, "/ROOT"))
+	golden.Compare(t, "rules.txt", strings.ReplaceAll(b.String(), root, "/ROOT"))
 }
 
 // TestPlanIsDeterministic: the same request gives the same plan but for the files.

@@ -2,18 +2,15 @@ package seccomp
 
 import (
 	"errors"
-	"flag"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files under testdata")
+	"github.com/pinfold/pinfold/internal/golden"
+)
 
 // interesting are argument values around what the rules compare.
 func interesting() []uint64 {
@@ -217,19 +214,7 @@ func TestListing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				golden := filepath.Join("testdata", c.name+"-"+string(arch)+".txt")
-				if *update {
-					if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got != string(want) {
-					t.Errorf("%s differs (rewrite it with -update):\n%s", golden, got)
-				}
+				golden.Compare(t, c.name+"-"+string(arch)+".txt", got)
 			})
 		}
 	}

@@ -2,37 +2,23 @@ package checkup
 
 import (
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/pinfold/pinfold/core"
 	"github.com/pinfold/pinfold/host"
+	"github.com/pinfold/pinfold/internal/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name, text string) {
+// compare compares a text with its golden file, and its lines with the width of a
+// terminal.
+func compare(t *testing.T, name, text string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("differs from %s:\n%s", path, text)
-	}
+	golden.Compare(t, name, text)
 	for line := range strings.Lines(text) {
 		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > width {
-			t.Errorf("a line of %s is wider than %d columns: %s", path, width, line)
+			t.Errorf("a line of %s is wider than %d columns: %s", name, width, line)
 		}
 	}
 }
@@ -69,8 +55,8 @@ func TestText(t *testing.T) {
 	policy := core.WorkspaceWrite("/w")
 	r := machine()
 	r.Verdict = Judge(&policy, &core.Enforcement{Dimensions: []core.Finding{{Dimension: core.FSExecute, Level: core.Partial}}}, nil)
-	golden(t, "works.txt", r.Text(Plain, false))
-	golden(t, "works-with-facts.txt", r.Text(Plain, true))
+	compare(t, "works.txt", r.Text(Plain, false))
+	compare(t, "works-with-facts.txt", r.Text(Plain, true))
 	marked := r.Text(func(level core.Level, word string) string { return "<" + word + ">" }, false)
 	if plain := strings.NewReplacer("<", "", ">", "").Replace(marked); plain != r.Text(Plain, false) || !strings.Contains(marked, "<partial    >") {
 		t.Errorf("a style must change nothing but the marks:\n%s", marked)
@@ -81,7 +67,7 @@ func TestText(t *testing.T) {
 		{Dimension: core.Network, Level: core.Unsupported, Gap: "sockets of every family can be made"},
 		{Dimension: core.FSRead, Rule: "read /srv", Level: core.Unsupported, Gap: "nothing holds it"},
 	}})
-	golden(t, "refuses.txt", r.Text(Plain, false))
+	compare(t, "refuses.txt", r.Text(Plain, false))
 
 	r = New("1.2.3")
 	r.Platform = "plan9/amd64"
@@ -90,7 +76,7 @@ func TestText(t *testing.T) {
 	r.Add(nil, &core.Capability{Findings: host.Findings()})
 	r.Complete()
 	r.Verdict = Judge(&policy, nil, errors.New("there is no tracker"))
-	golden(t, "trouble.txt", r.Text(Plain, false))
+	compare(t, "trouble.txt", r.Text(Plain, false))
 	if r.Verdict.Runs || len(r.Problems) != 1 {
 		t.Errorf("%+v", r)
 	}
