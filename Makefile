@@ -58,7 +58,7 @@ matrix-all: ## The same as any user, with any layout of cgroups, with and withou
 
 .PHONY: goldens
 goldens: ## Rewrite the golden files under testdata/ from what the code does now
-	$(GO) test -count=1 $$(grep -rlE 'flag\.Bool\("update"' --include='*_test.go' . | xargs -r dirname | LC_ALL=C sort -u) -update
+	$(GO) test -count=1 $$(grep -rlE 'flag\.Bool\("update"|internal/golden"' --include='*_test.go' . | xargs -r dirname | LC_ALL=C sort -u) -update
 
 .PHONY: lint
 lint: ## Check formatting, go vet for every platform, staticcheck
