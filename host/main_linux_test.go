@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/core/owner"
 	"github.com/pinfold/pinfold/host/backend"
 )
 
@@ -150,13 +150,17 @@ func childrenOf(pid int) []string {
 // sessionCgroups returns the cgroups of this process's sessions.
 func sessionCgroups() []string {
 	var all []string
-	prefix := "pinfold-" + strconv.Itoa(os.Getpid()) + "-"
+	me, err := owner.Self()
+	if err != nil {
+		panic(err)
+	}
+	mine := fmt.Sprintf("-%d-%d-", me.PID, me.Start)
 	for _, root := range []string{"/sys/fs/cgroup/unified", "/sys/fs/cgroup"} {
 		filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
 				return nil
 			}
-			if strings.HasPrefix(d.Name(), prefix) {
+			if strings.HasPrefix(d.Name(), "pinfold-") && strings.Contains(d.Name(), mine) {
 				all = append(all, path)
 			}
 			return nil

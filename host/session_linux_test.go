@@ -219,6 +219,9 @@ func TestFailedLaunchesAndOpensLeaveNothing(t *testing.T) {
 	h := ownHost(t)
 	s := open(t, h, core.WorkspaceWrite(t.TempDir()))
 	before := len(sessionCgroups())
+	if before == 0 {
+		t.Fatal("the session's cgroup is not found")
+	}
 	if err := s.Command("/no/such/program").Start(); err == nil {
 		t.Fatal("it started")
 	}
