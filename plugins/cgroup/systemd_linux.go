@@ -68,9 +68,10 @@ func dialManagerAt(ctx context.Context, socket string) (*userManager, error) {
 	return m, nil
 }
 
-// introduce does what comes before the first request, and makes sure that a pid
-// means the same process on the other side: that bus knows this process by the pid
-// that it has here.
+// introduce does what comes before the first request. It makes sure that a pid
+// means the same process on the other side: the bus knows this process by the pid
+// that it has here. And that it is the user's own manager that answers, not that of
+// the system: the address may be one of any bus.
 func (m *userManager) introduce(ctx context.Context) error {
 	if err := m.conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Geteuid()))}); err != nil {
 		return err
@@ -78,14 +79,20 @@ func (m *userManager) introduce(ctx context.Context) error {
 	if err := m.conn.Hello(); err != nil {
 		return err
 	}
-	var pid uint32
+	var pid, uid uint32
 	names := m.conn.Names()
 	if len(names) == 0 {
 		return errors.New("the bus gave this connection no name")
 	}
-	call := m.conn.BusObject().CallWithContext(ctx, busDriver+".GetConnectionUnixProcessID", 0, names[0])
-	if err := call.Store(&pid); err != nil {
+	bus := m.conn.BusObject()
+	if err := bus.CallWithContext(ctx, busDriver+".GetConnectionUnixProcessID", 0, names[0]).Store(&pid); err != nil {
 		return err
+	}
+	if err := bus.CallWithContext(ctx, busDriver+".GetConnectionUnixUser", 0, systemdName).Store(&uid); err != nil {
+		return err
+	}
+	if int(uid) != os.Geteuid() {
+		return fmt.Errorf("the service manager on this bus is of user %d", uid)
 	}
 	if int(pid) != os.Getpid() {
 		return fmt.Errorf("the bus is in another PID namespace: it takes process %d for %d", os.Getpid(), pid)
