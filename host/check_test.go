@@ -13,6 +13,7 @@ import (
 
 	"github.com/pinfold/pinfold/core"
 	"github.com/pinfold/pinfold/host/backend"
+	"github.com/pinfold/pinfold/internal/golden"
 )
 
 var (
@@ -154,7 +155,7 @@ func TestOpenRefuses(t *testing.T) {
 		})
 	}
 	if !t.Failed() {
-		golden(t, "refusals", texts.String())
+		golden.Compare(t, "refusals.golden", texts.String())
 	}
 }
 

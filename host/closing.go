@@ -180,7 +180,7 @@ func (s *Session) abandon(failure error) error {
 	if s.opened == nil && !refusesOpen(failure) {
 		// The tracker may have opened the session all the same, and its answer
 		// was lost. Open returns the same handle again.
-		if s.opened, err = s.host.tracker.Open(ctx, s.openRequest()); err != nil {
+		if s.opened, err = s.openTracked(ctx); err != nil {
 			s.opened, err = nil, nil // the failure has been told
 		}
 	}

@@ -4,9 +4,7 @@ package host
 
 import (
 	"context"
-	"flag"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -19,8 +17,6 @@ import (
 // Backends within the test's process, for what no real backend does. What they do
 // wrong is the tests' matter; by default they promise everything and do nothing,
 // so only commands that end by themselves are for them.
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 type fakeBackend struct{}
 
@@ -145,27 +141,6 @@ func fakeHost(t *testing.T, c *fakeConfiner, tr *fakeTracker) (*Host, *fakeProce
 		}
 	})
 	return h, process
-}
-
-// golden compares text with a file below testdata.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s differs (go test -update writes it anew):\n%s", path, text)
-	}
 }
 
 func existsDir(path string) bool {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pinfold/pinfold/core"
+	"github.com/pinfold/pinfold/internal/golden"
 )
 
 // The report as JSON, with what differs from run to run replaced by names.
@@ -46,7 +47,7 @@ func TestReportJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report.json", normal(string(text), ws, s)+"\n")
+	golden.Compare(t, "report.json.golden", normal(string(text), ws, s)+"\n")
 	if lost := report.Lost(); len(lost) != 2 || lost[0].Dimension != core.Cleanup || lost[1].Dimension != core.Signals {
 		t.Errorf("lost: %+v", lost)
 	}

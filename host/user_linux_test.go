@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -163,8 +162,13 @@ func TestUserWithoutACgroup(t *testing.T) {
 	if !u.NotPermitted {
 		t.Fatalf("%+v", u)
 	}
-	text := regexp.MustCompile(`"/[^"]*"(, nor below any cgroup above it)?`).ReplaceAllString(u.Open, `"CGROUP"`)
-	golden(t, "user-without-cgroup", text+"\n")
+	// The words are the tracker's, and its tests'. They name what was asked, what
+	// the system said, and what the person can do.
+	for _, part := range []string{"cgroup: ", "permission denied", "as root"} {
+		if !strings.Contains(u.Open, part) {
+			t.Errorf("the error does not say %q: %s", part, u.Open)
+		}
+	}
 	if u.Left != nil {
 		t.Errorf("left: %v", u.Left)
 	}
