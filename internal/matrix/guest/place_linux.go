@@ -91,32 +91,38 @@ func copyProgram(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// makeCgroup makes a cgroup v2 that is no session of pinfold: at the root for root, or else in the highest ancestor of the own
-// cgroup where this user may.
+// makeCgroup makes a cgroup v2 that is no session of pinfold, as high as this user may: at the root, in an ancestor of the own
+// cgroup, or below the user's service manager, where pinfold may have itself moved to.
 func makeCgroup() string {
 	for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
-		if _, err := os.Stat(filepath.Join(mount, "cgroup.procs")); err != nil {
-			continue
+		if _, err := os.Stat(filepath.Join(mount, "cgroup.controllers")); err != nil {
+			continue // no cgroup v2
 		}
-		if _, err := os.Stat(filepath.Join(mount, "tasks")); err == nil {
-			continue // cgroup v1
+		dir := mount
+		dirs := []string{dir}
+		for element := range strings.SplitSeq(ownCgroup(), "/") {
+			dir = filepath.Join(dir, element)
+			dirs = append(dirs, dir)
 		}
-		own, err := os.ReadFile("/proc/self/cgroup")
-		if err != nil {
-			return ""
-		}
-		for line := range strings.Lines(string(own)) {
-			name, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")
-			if !ok {
-				continue
+		dirs = append(dirs, fmt.Sprintf("%s/user.slice/user-%[2]d.slice/user@%[2]d.service", mount, os.Getuid()))
+		for _, dir := range dirs {
+			if made := filepath.Join(dir, "matrix-outside"); os.Mkdir(made, 0o755) == nil {
+				return made
 			}
-			dir := mount
-			for _, element := range append([]string{""}, strings.Split(name, "/")...) {
-				dir = filepath.Join(dir, element)
-				if made := filepath.Join(dir, "matrix-outside"); os.Mkdir(made, 0o755) == nil {
-					return made
-				}
-			}
+		}
+	}
+	return ""
+}
+
+// ownCgroup is the path of the own cgroup v2 below its mount.
+func ownCgroup() string {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if path, ok := strings.CutPrefix(line, "0::/"); ok {
+			return strings.TrimSpace(path)
 		}
 	}
 	return ""
