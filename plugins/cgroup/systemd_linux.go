@@ -23,7 +23,7 @@ const (
 
 // managerTimeout bounds the whole conversation with the user manager: some
 // milliseconds normally. A host gives Open five seconds.
-const managerTimeout = 3 * time.Second
+const managerTimeout = 4 * time.Second
 
 // A userManager is a connection to the systemd that manages the user's services.
 type userManager struct {
@@ -68,10 +68,14 @@ func dialManagerAt(ctx context.Context, socket string) (*userManager, error) {
 	return m, nil
 }
 
-// introduce does what comes before the first request. It makes sure that a pid
-// means the same process on the other side: the bus knows this process by the pid
-// that it has here. And that it is the user's own manager that answers, not that of
-// the system: the address may be one of any bus.
+// introduce does what comes before the first request. It makes sure that a pid means
+// the same process on the other side: the bus knows this process by the pid that it
+// has here. And that it is the user's own manager that answers, not that of the
+// system: the address may be one of any bus.
+//
+// The first connection after a login starts the bus, and the manager joins it a
+// moment later. The bus keeps a call to the manager until then (seen with dbus
+// 1.14), but would answer a question about it that there is none.
 func (m *userManager) introduce(ctx context.Context) error {
 	if err := m.conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Geteuid()))}); err != nil {
 		return err
@@ -83,6 +87,10 @@ func (m *userManager) introduce(ctx context.Context) error {
 	names := m.conn.Names()
 	if len(names) == 0 {
 		return errors.New("the bus gave this connection no name")
+	}
+	if err := m.manager().CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0,
+		systemdManager, "ControlGroup").Store(&m.cgroup); err != nil {
+		return err
 	}
 	bus := m.conn.BusObject()
 	if err := bus.CallWithContext(ctx, busDriver+".GetConnectionUnixProcessID", 0, names[0]).Store(&pid); err != nil {
@@ -97,8 +105,7 @@ func (m *userManager) introduce(ctx context.Context) error {
 	if int(pid) != os.Getpid() {
 		return fmt.Errorf("the bus is in another PID namespace: it takes process %d for %d", os.Getpid(), pid)
 	}
-	return m.manager().CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", dbus.FlagNoAutoStart,
-		systemdManager, "ControlGroup").Store(&m.cgroup)
+	return nil
 }
 
 func (m *userManager) manager() dbus.BusObject { return m.conn.Object(systemdName, systemdPath) }
