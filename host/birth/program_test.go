@@ -85,5 +85,3 @@ func keepOpenFiles(t *testing.T) {
 	}
 	t.Cleanup(func() { unix.Setrlimit(unix.RLIMIT_NOFILE, &was) })
 }
-
-var packageDirectory, _ = os.Getwd()
