@@ -108,7 +108,7 @@ func tables(columns []column) string {
 }
 
 func heading(lsm, cgroups string) string {
-	words := map[string]string{pure: "pure cgroup v2", hybrid: "hybrid cgroups: v2 without controllers, beside v1", legacy: "no cgroup v2"}
+	words := map[string]string{pure: "pure cgroup v2", hybrid: "hybrid cgroups (v2 beside v1)", legacy: "no cgroup v2"}
 	if lsm == withoutLandlock {
 		return "Landlock not in `lsm=`, " + words[cgroups]
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 )
 
 // targetsFile is where the rogue command finds its targets: in the workspace, for that is what it may read.
@@ -135,7 +136,7 @@ func (p *place) killDaemons(outcomes map[string]string) error {
 		return err
 	}
 	for _, pid := range found {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+		if err := killAndWait(pid); err != nil {
 			return err
 		}
 	}
@@ -143,6 +144,36 @@ func (p *place) killDaemons(outcomes map[string]string) error {
 		outcomes["daemon"] = "it was started, and killed at the end of the session"
 	}
 	return nil
+}
+
+// killAndWait returns when a process, which need be no child, is dead.
+func killAndWait(pid int) error {
+	const pidfdOpen = 434 // SYS_PIDFD_OPEN, the same on every architecture
+	fd, _, errno := syscall.Syscall(pidfdOpen, uintptr(pid), 0, 0)
+	if errno == syscall.ESRCH {
+		return nil
+	}
+	if errno != 0 {
+		return os.NewSyscallError("pidfd_open", errno)
+	}
+	defer syscall.Close(int(fd))
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+		return err
+	}
+	// struct pollfd of poll(2); a pidfd can be read from when the process has ended.
+	poll := struct {
+		fd              int32
+		events, revents int16
+	}{fd: int32(fd), events: 1} // POLLIN
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, 0, 0, 0, 0)
+		if errno == 0 {
+			return nil
+		}
+		if errno != syscall.EINTR {
+			return os.NewSyscallError("ppoll", errno)
+		}
+	}
 }
 
 // daemons finds live processes by the token in their command line; a zombie has none.
