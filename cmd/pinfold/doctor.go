@@ -71,7 +71,7 @@ func examine(ctx context.Context, h *host.Host) *checkup.Result {
 		result.Add(description, capability)
 	}
 	result.Complete()
-	result.Verdict = try(ctx, h)
+	result.Conclude(try(ctx, h))
 	return result
 }
 

@@ -130,6 +130,9 @@ func noHierarchy(stage core.Stage, detail string) *core.Error {
 		Stage:   stage,
 		Backend: Name,
 		Detail:  detail,
-		Remedy:  "mount it (as root: mount -t cgroup2 none /sys/fs/cgroup), or start the kernel with systemd.unified_cgroup_hierarchy=1",
+		// Mounted over /sys/fs/cgroup it would hide the hierarchies of v1, and with
+		// them the service manager's own (seen on Debian 12: systemd-run fails).
+		Remedy: "start the kernel with systemd.unified_cgroup_hierarchy=1; or mount cgroup v2 beside the hierarchies of v1, " +
+			"as root: mkdir /sys/fs/cgroup/unified && mount -t cgroup2 none /sys/fs/cgroup/unified",
 	}
 }

@@ -79,6 +79,20 @@ func (r *Result) Trouble(err error) {
 	}
 }
 
+// Conclude notes the verdict. What a session under the preset did not get counts
+// more than what a backend says of itself: a tracker answers for clean-up on
+// condition that a confiner holds its constraints.
+func (r *Result) Conclude(v Verdict) {
+	r.Verdict = v
+	for _, missing := range v.Missing {
+		for i, f := range r.Findings {
+			if missing.Rule == "" && f.Dimension == missing.Dimension && f.Level < missing.Level {
+				r.Findings[i] = missing
+			}
+		}
+	}
+}
+
 // Judge returns the verdict on a policy: the enforcement that a session under it
 // reported, or the error with which it was refused.
 func Judge(p *core.Policy, e *core.Enforcement, err error) Verdict {

@@ -54,7 +54,7 @@ func machine() *Result {
 func TestText(t *testing.T) {
 	policy := core.WorkspaceWrite("/w")
 	r := machine()
-	r.Verdict = Judge(&policy, &core.Enforcement{Dimensions: []core.Finding{{Dimension: core.FSExecute, Level: core.Partial}}}, nil)
+	r.Conclude(Judge(&policy, &core.Enforcement{Dimensions: []core.Finding{{Dimension: core.FSExecute, Level: core.Partial}}}, nil))
 	compare(t, "works.txt", r.Text(Plain, false))
 	compare(t, "works-with-facts.txt", r.Text(Plain, true))
 	marked := r.Text(func(level core.Level, word string) string { return "<" + word + ">" }, false)
@@ -63,10 +63,11 @@ func TestText(t *testing.T) {
 	}
 
 	r = machine()
-	r.Verdict = Judge(&policy, nil, &host.UnenforcedError{Findings: []core.Finding{
+	r.Conclude(Judge(&policy, nil, &host.UnenforcedError{Findings: []core.Finding{
 		{Dimension: core.Network, Level: core.Unsupported, Gap: "sockets of every family can be made"},
 		{Dimension: core.FSRead, Rule: "read /srv", Level: core.Unsupported, Gap: "nothing holds it"},
-	}})
+		{Dimension: core.Cleanup, Level: core.Partial, Gap: "a hostile process can leave the session"},
+	}}))
 	compare(t, "refuses.txt", r.Text(Plain, false))
 
 	r = New("1.2.3")
@@ -75,7 +76,7 @@ func TestText(t *testing.T) {
 	r.Trouble(errors.New("the tracker is out to lunch"))
 	r.Add(nil, &core.Capability{Findings: host.Findings()})
 	r.Complete()
-	r.Verdict = Judge(&policy, nil, errors.New("there is no tracker"))
+	r.Conclude(Judge(&policy, nil, errors.New("there is no tracker")))
 	compare(t, "trouble.txt", r.Text(Plain, false))
 	if r.Verdict.Runs || len(r.Problems) != 1 {
 		t.Errorf("%+v", r)
