@@ -132,7 +132,7 @@ func noHierarchy(stage core.Stage, detail string) *core.Error {
 		Detail:  detail,
 		// Mounted over /sys/fs/cgroup it would hide the hierarchies of v1, and with
 		// them the service manager's own (seen on Debian 12: systemd-run fails).
-		Remedy: "start the kernel with systemd.unified_cgroup_hierarchy=1; or mount cgroup v2 beside the hierarchies of v1, " +
-			"as root: mkdir /sys/fs/cgroup/unified && mount -t cgroup2 none /sys/fs/cgroup/unified",
+		Remedy: "start the kernel with systemd.unified_cgroup_hierarchy=1; or mount it beside the hierarchies of v1, " +
+			"as root: mkdir /run/cgroup2 && mount -t cgroup2 none /run/cgroup2",
 	}
 }
