@@ -6,7 +6,7 @@
 //	defer h.Close()
 //	s, err := h.Open(ctx, core.WorkspaceWrite("/home/me/project"))
 //	...
-//	cmd := s.Command("go", "test", "./...")
+//	cmd := s.Command("make", "test")
 //	cmd.Stdout = os.Stdout
 //	err = cmd.Run()
 //	report, err := s.Close(ctx)

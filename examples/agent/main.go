@@ -1,7 +1,7 @@
 // Agent runs one command the way a coding agent would: confined to the current
 // directory, without the network, and with nothing left running afterwards.
 //
-//	go run ./examples/agent -- go vet ./...
+//	go run ./examples/agent -- sh -c 'ls; sleep 1000 >/dev/null 2>&1 &'
 package main
 
 import (
