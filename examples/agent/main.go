@@ -31,7 +31,8 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	h, err := host.New(host.Options{})
+	// In a login session the tracker needs a cgroup of its own for this program.
+	h, err := host.New(host.Options{MoveHost: true})
 	if err != nil {
 		return err
 	}
