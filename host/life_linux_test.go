@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,6 +87,9 @@ func startHost(t *testing.T) (*exec.Cmd, state) {
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
+		if _, err := sharedFor(t).Sweep(context.Background()); err != nil {
+			t.Error(err)
+		}
 	})
 	s := state{said: bufio.NewReader(output)}
 	line, err := s.said.ReadString('\n')
@@ -193,7 +198,8 @@ func ageSockets(t *testing.T) {
 	t.Helper()
 	old := time.Now().Add(-2 * abandonedAfter)
 	for _, dir := range socketDirs() {
-		if err := os.Chtimes(dir, old, old); err != nil {
+		// A backend that is on its way out removes its own.
+		if err := os.Chtimes(dir, old, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 	}

@@ -54,12 +54,16 @@ func (r *Relay) follow() {
 
 // continued passes on that pinfold was continued. What is news of the command by
 // then is followed first: it may have been stopped again.
+//
+// Without a terminal nobody else would continue the command, and it is continued
+// whether it is known to be stopped or not: of a program with threads the kernel
+// tells only when the last of them has stopped.
 func (r *Relay) continued() {
 	if r.terminal.foreground() == syscall.Getpgrp() {
 		r.front = true
 	}
 	r.follow()
-	if r.following.stopped {
+	if r.following.stopped || r.terminal.file == nil {
 		r.resume()
 	}
 }
